@@ -57,6 +57,7 @@ var (
 	ErrClosed   = store.ErrClosed
 	ErrDisk     = store.ErrDisk
 	ErrReplaced = store.ErrReplaced
+	ErrReplica  = store.ErrReplica
 	ErrForeign  = store.ErrForeign
 	ErrCorrupt  = store.ErrCorrupt
 )

@@ -122,7 +122,7 @@ func FuzzOpenStored(f *testing.F) {
 		"\x00\x00\x00\x00\x00\x00\x00\x01{\"op\":\"add\",\"tasks\":[{}]}", `{}`, ``} {
 		f.Add([]byte(seed))
 	}
-	b := store.NewBlobs(f.TempDir(), nil)
+	b := store.NewBlobs(f.TempDir(), nil, nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if e, err := readEvent(b, 1, data); err == nil && e.Data == nil {
 			t.Fatal("an event without data")
@@ -147,6 +147,6 @@ func TestBlobNamesStayInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, os.Mkdir(filepath.Join(dir, "blobs"), 0o700))
-	_, err := store.NewBlobs(filepath.Join(dir, "blobs"), nil).Read(store.BlobRef{Name: "../secret", Size: 3})
+	_, err := store.NewBlobs(filepath.Join(dir, "blobs"), nil, nil).Read(store.BlobRef{Name: "../secret", Size: 3})
 	wantError(t, err, ErrCorrupt)
 }

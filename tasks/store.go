@@ -50,6 +50,9 @@ type Options struct {
 	// caller of the change gets the error as ErrDisk. Refused may be called by
 	// several goroutines at once and must not block. nil: not called.
 	Refused func(error)
+	// Replica is the truth that the file is a copy of; nil: the file is the truth. The
+	// store then has no Identity.
+	Replica store.Replica
 
 	most   int64                // bytes of the biggest store that is checked whole; tests set it
 	commit func(*bolt.Tx) error // how a transaction is committed; tests set it
@@ -95,9 +98,10 @@ func Open(path string, opts *Options) (*Store, error) {
 }
 
 func (o Options) open(path string) (*Store, error) {
-	blobs := store.NewBlobs(o.BlobDir, o.Refused)
+	blobs := store.NewBlobs(o.BlobDir, o.Refused, o.Replica)
 	backups := backup.New(path, backup.Options{
 		Keep: o.Backups, Every: o.BackupEvery, Most: o.most, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Blobs: blobs,
+		Replica: o.Replica,
 	})
 	restored, err := backups.Restore()
 	if err != nil {
@@ -107,7 +111,7 @@ func (o Options) open(path string) (*Store, error) {
 		Buckets: bucketNames(), Rising: []string{bucketTasks, bucketReady}, Describe: describe,
 		Followed: []string{bucketTasks, bucketDeps}, // a task and what it blocks
 		Now:      o.Now, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Identity: o.Identity,
-		Blobs: blobs, Log: backups, Commit: o.commit,
+		Blobs: blobs, Log: backups, Commit: o.commit, Replica: o.Replica,
 	})
 	if err != nil {
 		return nil, err
@@ -191,8 +195,8 @@ func (s *Store) Backups() *backup.Backups { return s.backups }
 func (s *Store) Backup(ctx context.Context) error { return s.backups.Backup(ctx, s.db) }
 
 // Lost returns a channel that is closed when the file was overwritten, truncated or
-// replaced while the store was open. From then on all calls and Cause fail with
-// ErrReplaced.
+// replaced while the store was open, or lost touch with its replica. From then on all calls
+// and Cause fail with ErrReplaced or ErrReplica.
 func (s *Store) Lost() <-chan struct{} { return s.db.Lost() }
 
 // Cause returns why the store is lost; nil: it is not lost.

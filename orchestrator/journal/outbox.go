@@ -16,7 +16,7 @@ func (j *Journal) fetch() []tasks.Event {
 		events, err := j.store.Outbox().Events(context.Background(), after, 512)
 		switch {
 		case err == nil:
-		case errors.Is(err, tasks.ErrReplaced): // watchStore reports it
+		case j.store.Cause() != nil: // watchStore reports it
 			return all
 		case errors.Is(err, tasks.ErrCorrupt):
 			j.giveUp(fmt.Errorf("%w; run covey up again: it restores all that was committed", err))
@@ -70,7 +70,7 @@ func (j *Journal) sync() {
 		j.syncSoon()
 		return
 	}
-	if err := j.store.Outbox().Remove(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
+	if err := j.store.Outbox().Remove(context.Background(), j.outbox); j.store.Cause() != nil {
 		return
 	} else if err != nil {
 		j.log.Error("the store's outbox cannot be emptied", "err", err)

@@ -55,6 +55,8 @@ type Options struct {
 	LockTimeout time.Duration
 	// Blobs are the store's payload files.
 	Blobs *store.Blobs
+	// Replica gets each backup as well; nil: there is none.
+	Replica store.Replica
 }
 
 // Backups keeps the backups of one store. Its methods may be called from any number
@@ -207,8 +209,14 @@ func (b *Backups) copy(read reading, n int, part string) (id int, err error) {
 // cut. A copy that is damaged is reported as a fault of the store that it was made
 // from, and no good backup is dropped for it.
 func (b *Backups) accept(n int, part string) error {
-	if _, err := store.ReadImage(part); err != nil {
+	im, err := store.ReadImage(part)
+	if err != nil {
 		return fmt.Errorf("the copy is damaged, so the store may be too: %w", err)
+	}
+	if at, known := im.State(); known && b.opts.Replica != nil {
+		if err := b.opts.Replica.Snapshot(part, at); err != nil {
+			return err
+		}
 	}
 	return store.PutInPlace(part, b.path(n))
 }

@@ -15,7 +15,7 @@ import (
 // openKept opens a store with backups.
 func openKept(t *testing.T, path string) (*store.DB, *Backups) {
 	t.Helper()
-	blobs := store.NewBlobs(path+".blobs", nil)
+	blobs := store.NewBlobs(path+".blobs", nil, nil)
 	keeper := New(path, Options{Keep: 2, Every: time.Hour, Blobs: blobs})
 	if _, err := keeper.Restore(); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestBrokenLog(t *testing.T) {
 	})
 	path = filepath.Join(left, "tasks.db")
 	must(t, os.Truncate(path, 8192))
-	r, err := New(path, Options{Keep: 2, Blobs: store.NewBlobs(path+".blobs", nil)}).Restore()
+	r, err := New(path, Options{Keep: 2, Blobs: store.NewBlobs(path+".blobs", nil, nil)}).Restore()
 	if err != nil || r == nil || r.Commits != 1 || r.Damage == nil {
 		t.Fatalf("restored %+v, %v", r, err)
 	}

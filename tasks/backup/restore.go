@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/coveyteam/covey/tasks/store"
 )
 
@@ -203,20 +201,11 @@ func (b *Backups) replay(path string) (n int, err error) {
 	if !known {
 		return 0, nil
 	}
-	db, err := store.OpenBolt(path, &bolt.Options{
-		NoFreelistSync: true, FreelistType: bolt.FreelistMapType, NoSync: true, NoGrowSync: true,
+	_, err = store.Fold(path, at, func(step func(*store.Commit) error) (err error) {
+		n, err = b.follow(at, step)
+		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("open the copy: %w", err)
-	}
-	sum := at.Sum
-	n, err = b.follow(at, func(c *store.Commit) error {
-		return db.Update(func(tx *bolt.Tx) (err error) {
-			sum, err = c.Apply(tx, sum)
-			return err
-		})
-	})
-	return n, errors.Join(err, db.Sync(), db.Close())
+	return n, err
 }
 
 // putInPlace keeps the damaged file under another name and renames part to path. part

@@ -25,16 +25,18 @@ type Blobs struct {
 	once    sync.Once // makes dir for the first file
 	made    error
 	refused func(error) // called with the error of a failed write
+	replica Replica     // has the payloads as well; nil: nobody has
 }
 
 // NewBlobs returns the payloads in a folder, which is created for the first of them.
 // refused is called with the disk's error when a payload or change cannot be written;
 // it may be called by several goroutines at once and must not block. nil: not called.
-func NewBlobs(dir string, refused func(error)) *Blobs {
+// replica has the payloads as well; nil: nobody has.
+func NewBlobs(dir string, refused func(error), replica Replica) *Blobs {
 	if refused == nil {
 		refused = func(error) {}
 	}
-	return &Blobs{dir: dir, refused: refused}
+	return &Blobs{dir: dir, refused: refused, replica: replica}
 }
 
 // BlobRef refers from a record to a payload file.
@@ -62,6 +64,9 @@ func (b *Blobs) write(data string) (BlobRef, error) {
 	if err == nil {
 		err = SyncDir(b.dir)
 	}
+	if err == nil && b.replica != nil {
+		err = b.replica.PutText(ref.Name, data)
+	}
 	if err != nil {
 		return BlobRef{}, b.diskError(errors.Join(err, b.remove(ref.Name)))
 	}
@@ -82,6 +87,9 @@ func (b *Blobs) mkdir() error {
 func (b *Blobs) Read(ref BlobRef) (string, error) {
 	path := filepath.Join(b.dir, filepath.Base(ref.Name))
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && b.fetch(ref.Name) == nil {
+		data, err = os.ReadFile(path)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s", ErrBlobGone, path)
 	}
@@ -98,11 +106,38 @@ func sizeError(path string, have int64, ref BlobRef) error {
 	return fmt.Errorf("%w: %s has %d bytes instead of %d", ErrCorrupt, path, have, ref.Size)
 }
 
+// fetch writes the file of a payload that only the replica has.
+func (b *Blobs) fetch(name string) error {
+	if b.replica == nil {
+		return fs.ErrNotExist
+	}
+	text, err := b.replica.Text(name)
+	if err == nil {
+		err = b.mkdir()
+	}
+	part := filepath.Join(b.dir, rand.Text()) // the next Open removes it after a crash
+	if err == nil {
+		err = writeSynced(part, text)
+	}
+	if err == nil {
+		err = os.Rename(part, filepath.Join(b.dir, filepath.Base(name)))
+	}
+	return err
+}
+
 // remove deletes a payload that nothing refers to. A missing file is no error.
-func (b *Blobs) remove(name string) error { return Remove(filepath.Join(b.dir, filepath.Base(name))) }
+func (b *Blobs) remove(name string) error {
+	if b.replica != nil {
+		b.replica.DropText(name)
+	}
+	return Remove(filepath.Join(b.dir, filepath.Base(name)))
+}
 
 // sweep removes the files for which used returns false.
 func (b *Blobs) sweep(used func(name string) bool) error {
+	if b.replica != nil {
+		b.replica.SweepTexts(used)
+	}
 	entries, err := os.ReadDir(b.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -132,6 +167,9 @@ func (b *Blobs) diskError(err error) error {
 func (b *Blobs) check(ref BlobRef) error {
 	path := filepath.Join(b.dir, filepath.Base(ref.Name))
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && b.fetch(ref.Name) == nil {
+		info, err = os.Stat(path)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s", ErrBlobGone, path)

@@ -172,14 +172,19 @@ func (db *DB) attempt(batch []*Job) error {
 		return db.broken
 	}
 	var t *Tx
-	err := db.writeSafely(func(tx *bolt.Tx) error {
+	sent := false
+	err := db.writeSafely(func(tx *bolt.Tx) (err error) {
 		t = db.begin(tx)
 		for _, c := range batch {
 			if err := t.apply(c); err != nil {
 				return err
 			}
 		}
-		return t.finish()
+		if err := t.finish(); err != nil {
+			return err
+		}
+		sent, err = db.replicate(t)
+		return err
 	})
 	switch {
 	case errors.Is(err, errNothing):
@@ -190,6 +195,9 @@ func (db *DB) attempt(batch []*Job) error {
 		return db.broken
 	case db.guard.err() != nil:
 		db.broken = db.guard.err()
+		return db.broken
+	case sent:
+		db.broken = db.behind(err)
 		return db.broken
 	case t != nil && t.spoiled, errors.Is(err, ErrCorrupt):
 		return err // a change failed after a write, or on a damaged page: not the disk's error

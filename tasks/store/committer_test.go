@@ -157,7 +157,7 @@ func TestPanicIsAnError(t *testing.T) {
 func TestFailedCommitIsTriedAlone(t *testing.T) {
 	var refused []error
 	db := open(t, func(o *Options) {
-		o.Blobs = NewBlobs(filepath.Join(t.TempDir(), "blobs"), func(err error) { refused = append(refused, err) })
+		o.Blobs = NewBlobs(filepath.Join(t.TempDir(), "blobs"), func(err error) { refused = append(refused, err) }, nil)
 		o.Commit = func(tx *bolt.Tx) error {
 			if tx.Bucket([]byte(bucketValues)).Get([]byte("b")) != nil {
 				return &os.PathError{Op: "write", Path: "tasks.db", Err: syscall.ENOSPC}
@@ -273,7 +273,7 @@ func TestFullQueue(t *testing.T) {
 func TestUnwritableBlobDir(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
-	db := &DB{opts: Options{Blobs: NewBlobs(filepath.Join(file, "blobs"), nil)}}
+	db := &DB{opts: Options{Blobs: NewBlobs(filepath.Join(file, "blobs"), nil, nil)}}
 	_, err := db.Job("x").Pack(strings.Repeat("x", InlineLimit+1))
 	wantError(t, err, ErrDisk, file, "try again")
 }

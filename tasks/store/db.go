@@ -40,6 +40,9 @@ type Options struct {
 	Blobs *Blobs
 	// Log stores the commits.
 	Log Log
+	// Replica is the truth that the file is a copy of. Then the file is not synced: after a
+	// crash it has to be made again. nil: the file is the truth.
+	Replica Replica
 	// Commit commits a transaction; tests replace it. Default: the transaction's own
 	// Commit.
 	Commit func(*bolt.Tx) error
@@ -117,7 +120,7 @@ func (db *DB) prepare() (err error) {
 	if err := establish(db.bolt, db.opts.Blobs, db.layout(Format), migrations()); err != nil {
 		return err
 	}
-	if db.guard.owner, err = identify(db.bolt, db.opts.Identity); err != nil {
+	if db.guard.owner, err = identify(db.bolt, db.opts.Identity, db.opts.Replica != nil); err != nil {
 		return err
 	}
 	return db.bolt.View(func(tx *bolt.Tx) error {

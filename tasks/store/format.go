@@ -44,6 +44,8 @@ func openFile(path string, o Options, g *guard) (*bolt.DB, error) {
 		FreelistType:    bolt.FreelistMapType,
 		PreLoadFreelist: !o.ReadOnly,
 		OpenFile:        g.open,
+		NoSync:          o.Replica != nil,
+		NoGrowSync:      o.Replica != nil,
 	})
 	if err != nil {
 		return nil, openError(path, err)

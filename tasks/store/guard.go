@@ -58,10 +58,15 @@ func (g *guard) err() error {
 	}
 }
 
-// fail ends the use of the store. Only the first cause is kept.
+// fail ends the use of a store whose file is not what was written.
 func (g *guard) fail(cause error) error {
+	return g.lose(fmt.Errorf("%w: %s: %w", ErrReplaced, g.path, cause))
+}
+
+// lose ends the use of the store. Only the first cause is kept.
+func (g *guard) lose(cause error) error {
 	g.once.Do(func() {
-		g.cause = fmt.Errorf("%w: %s: %w", ErrReplaced, g.path, cause)
+		g.cause = cause
 		close(g.gone)
 	})
 	return g.cause
@@ -219,8 +224,8 @@ func (db *DB) watch() {
 }
 
 // Lost returns a channel that is closed when the file was overwritten, truncated or
-// replaced while the store was open. From then on all calls and Cause fail with
-// ErrReplaced.
+// replaced while the store was open, or lost touch with its replica. From then on all calls
+// and Cause fail with ErrReplaced or ErrReplica.
 func (db *DB) Lost() <-chan struct{} { return db.guard.gone }
 
 // Cause returns why the store is lost; nil: it is not lost.

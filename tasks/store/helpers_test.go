@@ -27,7 +27,7 @@ func openAt(t testing.TB, path string, change func(*Options)) *DB {
 	t.Helper()
 	o := Options{
 		Buckets: []string{bucketItems, bucketValues}, Now: time.Now, Log: noLog{},
-		Describe: func(string, []byte) string { return "" }, Blobs: NewBlobs(path+".blobs", nil),
+		Describe: func(string, []byte) string { return "" }, Blobs: NewBlobs(path+".blobs", nil, nil),
 	}
 	if change != nil {
 		change(&o)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -26,8 +27,9 @@ type identityRecord struct {
 }
 
 // identify compares the store's identity with the expected one. A store whose
-// creator gave no identity gets the expected one.
-func identify(db *bolt.DB, want Identity) (stored []byte, err error) {
+// creator gave no identity gets the expected one. One that is shared with other machines, where
+// the workspace has other paths, gets none.
+func identify(db *bolt.DB, want Identity, shared bool) (stored []byte, err error) {
 	var have identityRecord
 	err = db.View(func(tx *bolt.Tx) error {
 		meta := bucketOf(tx, bucketMeta)
@@ -45,14 +47,18 @@ func identify(db *bolt.DB, want Identity) (stored []byte, err error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case want != none && have.Identity != none && have.Identity != want:
+	case !shared && want != none && have.Identity != none && have.Identity != want:
 		return nil, fmt.Errorf("%w: it belongs to team %s of %s, not to team %s of %s; put this team's own file there",
 			ErrForeign, have.Team, have.Workspace, want.Team, want.Workspace)
-	case db.IsReadOnly(), have.ID != "" && (want == none || have.Identity == want):
-		return stored, nil
-	case have.ID == "":
-		have.ID = rand.Text()
+	case shared:
+		want = none
+	case want == none && have.ID != "":
+		want = have.Identity
 	}
+	if db.IsReadOnly() || have.ID != "" && have.Identity == want {
+		return stored, nil
+	}
+	have.ID = cmp.Or(have.ID, rand.Text())
 	have.Identity = want
 	data, err := json.Marshal(have)
 	if err != nil {

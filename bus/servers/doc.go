@@ -1,0 +1,2 @@
+// Package servers runs and configures the NATS servers of teams that outlive a host.
+package servers

@@ -1,0 +1,171 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+)
+
+// Trial is three servers in this process, on loopback. They share its fate and its disk, so a team
+// on them outlives its coordinator, and nothing else.
+type Trial struct {
+	URL   []string
+	Creds string // path of the key of the team's coordinators
+	nodes []*server.Server
+}
+
+// trialServers are the names of the servers of a trial.
+var trialServers = []string{"a", "b", "c"}
+
+// StartTrial starts three servers for a team whose data is in a folder, and waits until they have a
+// leader. Their configurations are files of that folder, so that the next trial there goes on.
+func StartTrial(ctx context.Context, dir, team string) (*Trial, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	t := &Trial{Creds: filepath.Join(dir, team+".nk")}
+	if err := configureTrial(dir, team, t.Creds); err != nil {
+		return nil, err
+	}
+	for _, name := range trialServers {
+		s, err := startServer(filepath.Join(dir, name+".conf"))
+		if err != nil {
+			t.Close()
+			return nil, fmt.Errorf("server %s: %w", name, err)
+		}
+		t.nodes = append(t.nodes, s)
+		t.URL = append(t.URL, s.ClientURL())
+	}
+	if err := t.ready(ctx); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// configureTrial writes the configurations of the servers, unless there are some.
+func configureTrial(dir, team, creds string) error {
+	key, err := Key(creds)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(filepath.Join(dir, trialServers[len(trialServers)-1]+".conf"))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	addresses, err := freeAddresses(2 * len(trialServers))
+	if err != nil {
+		return err
+	}
+	peers := addresses[len(trialServers):]
+	for i, name := range trialServers {
+		c := Config{Name: name, Listen: addresses[i], Peers: peers[i], Routes: peers, Dir: filepath.Join(dir, name), Accounts: []Account{{team, key}}}
+		if err := os.WriteFile(filepath.Join(dir, name+".conf"), []byte(c.String()), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeAddresses returns addresses on loopback that nothing uses.
+func freeAddresses(n int) (list []string, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // all at the end, so that they differ
+		list = append(list, l.Addr().String())
+	}
+	return list, nil
+}
+
+// startServer starts a server with a configuration file.
+func startServer(path string) (*server.Server, error) {
+	opts, err := server.ProcessConfigFile(path)
+	if err != nil {
+		return nil, err
+	}
+	opts.NoSigs, opts.NoLog = true, true
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return nil, err
+	}
+	s.Start()
+	return s, nil
+}
+
+// ready waits until the servers have a leader and each of them is up to date.
+func (t *Trial) ready(ctx context.Context) error {
+	const every = 50 * time.Millisecond
+	for ; ; time.Sleep(every) {
+		leaders, current := 0, 0
+		for _, s := range t.nodes {
+			if s.JetStreamIsLeader() {
+				leaders++
+			}
+			if s.JetStreamIsCurrent() {
+				current++
+			}
+		}
+		if leaders == 1 && current == len(t.nodes) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("the servers have no leader yet: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Close ends the servers.
+func (t *Trial) Close() {
+	for _, s := range t.nodes {
+		s.Shutdown()
+	}
+	for _, s := range t.nodes {
+		s.WaitForShutdown()
+	}
+}
+
+// Key returns the public key of the nkey whose seed a file holds. It makes the file, readable for its
+// owner only, if there is none.
+func Key(path string) (string, error) {
+	seed, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		pair, err := nkeys.CreateUser()
+		if err != nil {
+			return "", err
+		}
+		if seed, err = pair.Seed(); err != nil {
+			return "", err
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return "", err
+		}
+		_, err = fmt.Fprintf(f, "%s\n", seed)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+	} else if err != nil {
+		return "", err
+	}
+	pair, err := nkeys.FromSeed([]byte(strings.TrimSpace(string(seed))))
+	if err != nil {
+		return "", fmt.Errorf("%s holds no nkey: %w", path, err)
+	}
+	return pair.PublicKey()
+}

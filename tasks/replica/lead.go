@@ -1,0 +1,300 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/coveyteam/covey/tasks/store"
+)
+
+// The lease. Safety does not depend on it, and no times of two hosts are compared.
+const (
+	// beatEvery is the time between two signs of life of a coordinator.
+	beatEvery = 2 * time.Second
+	// leaseWait is how long a coordinator must be silent before another process takes over.
+	leaseWait = 10 * time.Second
+	// ackWait is how long a coordinator may be without an answer of the servers before it begins
+	// no turns.
+	ackWait = 8 * time.Second
+	// commitWait is how long the outcome of a commit is looked for.
+	commitWait = time.Minute
+)
+
+// ErrElsewhere: another process runs the team.
+var ErrElsewhere = errors.New("already run on another host")
+
+// Candidate describes a process that wants to be the coordinator.
+type Candidate struct {
+	Holder     string // identifies its folder; a process that has locked that folder is its only one
+	Host       string
+	PID        int
+	Version    string // of covey
+	Repository string // what the team works on; empty: unknown
+	Fresh      bool   // forget what the team has done
+	Store      string // path of the store's file
+	Journal    string // path of the journal
+	// Prepare opens and closes the store, with this replica, so that it exists in the newest format.
+	Prepare func(store.Replica) error
+}
+
+// Lead is the coordinator of a team: the one process that changes the store.
+type Lead struct {
+	Log     *Log
+	Journal *Journal
+	link    *Link
+	unsafe  error        // why the servers are not safe; nil: they are
+	standby atomic.Value // of standbyHeard
+	heard   *nats.Subscription
+}
+
+// standbyHeard is the last sign of life of a standby.
+type standbyHeard struct {
+	host string
+	at   time.Time
+}
+
+// alive is a sign of life: of a coordinator with its epoch, or of a standby.
+type alive struct {
+	Epoch uint64 `json:"epoch,omitempty"`
+	Host  string `json:"host"`
+}
+
+// subject returns a subject of the team.
+func (l *Link) subject(of string) string { return "covey." + l.config.Team + "." + of }
+
+// Lead makes this process the coordinator, unless another one is alive: then it fails with
+// ErrElsewhere, or waits with wait until the other is silent.
+func (l *Link) Lead(ctx context.Context, c Candidate, wait bool) (*Lead, error) {
+	records, lines, objects, err := l.streams(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unsafe := l.safe(ctx, records)
+	if unsafe != nil && !l.config.Unsafe {
+		return nil, unsafe
+	}
+	lead := newLead(records, lines, objects, l.config.Team)
+	lead.link, lead.unsafe = l, unsafe
+	for {
+		last, err := l.mayLead(ctx, records, c, wait)
+		if err != nil {
+			return nil, err
+		}
+		err = lead.take(ctx, last, c)
+		if errors.Is(err, ErrFenced) {
+			continue // another candidate was faster
+		}
+		if err != nil {
+			return nil, err
+		}
+		if lead.heard, err = l.nc.Subscribe(l.subject("standby"), lead.hear); err != nil {
+			return nil, err
+		}
+		return lead, nil
+	}
+}
+
+// newLead returns the coordinator of a team that keeps its data in these.
+func newLead(records, lines stream, texts objects, team string) *Lead {
+	subject := "covey." + team + "."
+	return &Lead{
+		Log: &Log{
+			chain:   &chain{stream: records, patience: commitWait, now: time.Now, pause: time.Sleep},
+			objects: texts, records: subject + "log", epochs: subject + "epoch",
+		},
+		Journal: &Journal{
+			chain: &chain{stream: lines, now: time.Now, pause: time.Sleep},
+			lines: subject + "journal", beats: subject + "live",
+		},
+	}
+}
+
+// mayLead returns the last epoch once its coordinator is gone.
+func (l *Link) mayLead(ctx context.Context, records stream, c Candidate, wait bool) (Epoch, error) {
+	for {
+		last, err := lastEpoch(ctx, records, l.subject("epoch"))
+		switch {
+		case errors.Is(err, store.ErrFormat), err != nil && !wait:
+			return last, l.streamError(err)
+		case err != nil: // an election
+		case last.Repository != "" && c.Repository != "" && last.Repository != c.Repository:
+			return last, fmt.Errorf("%w: the streams of the name %s belong to a team that works on another repository; rename this team",
+				store.ErrForeign, l.config.Team)
+		case last.Holder == "", last.Holder == c.Holder:
+			return last, nil
+		default:
+			heard, err := l.listen(ctx, last.Number, c)
+			if err != nil || !heard {
+				return last, err
+			}
+			if !wait {
+				return last, fmt.Errorf("team %s: %w: %s, process %d, since %s; covey up --standby waits for its end",
+					l.config.Team, ErrElsewhere, last.Host, last.PID, last.Since.Local().Format(time.DateTime))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return last, context.Cause(ctx)
+		case <-time.After(beatEvery):
+			l.announce(c.Host)
+		}
+	}
+}
+
+// announce tells the coordinator that a standby waits.
+func (l *Link) announce(host string) {
+	if data, err := json.Marshal(alive{Host: host}); err == nil {
+		_ = l.nc.Publish(l.subject("standby"), data) // the next one may come through
+	}
+}
+
+// listen reports whether the coordinator of an epoch, or a later one, is alive.
+func (l *Link) listen(ctx context.Context, epoch uint64, c Candidate) (bool, error) {
+	sub, err := l.nc.SubscribeSync(l.subject("live"))
+	if err != nil {
+		return false, err
+	}
+	defer sub.Unsubscribe()
+	for end := time.Now().Add(leaseWait); time.Now().Before(end); {
+		m, err := sub.NextMsg(beatEvery)
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		var a alive
+		if err == nil && json.Unmarshal(m.Data, &a) == nil && a.Epoch >= epoch {
+			return true, nil
+		}
+		l.announce(c.Host)
+	}
+	return false, nil
+}
+
+// take begins the epoch after last, and brings the files up to date.
+func (d *Lead) take(ctx context.Context, last Epoch, c Candidate) error {
+	next := Epoch{Holder: c.Holder, Host: c.Host, PID: c.PID, Version: c.Version, Since: time.Now().UTC().Round(0),
+		Repository: cmp.Or(c.Repository, last.Repository), Fresh: c.Fresh}
+	e, err := d.Log.begin(ctx, last, next)
+	if err != nil {
+		return err
+	}
+	d.Log.epoch, d.Journal.chain.epoch = e, e.Number
+	if err := d.Journal.begin(ctx); err != nil {
+		return err
+	}
+	at, err := d.Log.fold(ctx, c.Store)
+	if err != nil {
+		return fmt.Errorf("make the store from the stream: %w", err)
+	}
+	if len(e.Snapshots) == 0 && e.Number > 1 && !e.Fresh {
+		// The first coordinator brings a file that there is already. Later ones must not.
+		if err := store.Remove(c.Store); err != nil {
+			return err
+		}
+	}
+	if err := c.Prepare(d.Log); err != nil {
+		return err
+	}
+	im, err := store.ReadImage(c.Store)
+	if err != nil {
+		return err
+	}
+	if now, _ := im.State(); now != at {
+		if err := d.Log.Snapshot(c.Store, now); err != nil {
+			return err
+		}
+	}
+	if c.Fresh {
+		if err := d.Journal.forget(); err != nil {
+			return err
+		}
+	}
+	return d.Journal.restore(ctx, c.Journal)
+}
+
+// hear notes a sign of life of a standby.
+func (d *Lead) hear(m *nats.Msg) {
+	var a alive
+	if json.Unmarshal(m.Data, &a) == nil {
+		d.standby.Store(standbyHeard{a.Host, time.Now()})
+	}
+}
+
+// Keep gives signs of life until ctx ends. It fails with ErrFenced once another process has taken
+// over, and with ErrUnknown if a standby waits and the servers have not answered for so long that it
+// takes over.
+func (d *Lead) Keep(ctx context.Context) error {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		if err := d.Journal.beat(d.Log.Epoch()); errors.Is(err, ErrFenced) || errors.Is(err, ErrGap) {
+			return err
+		}
+		if s := d.Status(); s.Standby != "" && s.Silent > ackWait {
+			return fmt.Errorf("%w for %s, and %s takes over", ErrUnknown, s.Silent.Round(time.Second), s.Standby)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// beat gives a sign of life.
+func (j *Journal) beat(e Epoch) error {
+	data, err := json.Marshal(alive{Epoch: e.Number, Host: e.Host})
+	if err != nil {
+		return err
+	}
+	return j.chain.append(&batch{list: []message{{subject: j.beats, data: data, replace: true}}})
+}
+
+// Status describes a coordinator and its servers.
+type Status struct {
+	Epoch   uint64        `json:"epoch"`
+	Host    string        `json:"host"`
+	Since   time.Time     `json:"since"`
+	Silent  time.Duration `json:"silent"`            // since the servers acknowledged something last
+	Standby string        `json:"standby,omitempty"` // the host of one that waits; empty: none does
+	Unsafe  string        `json:"unsafe,omitempty"`  // why the servers may lose data; empty: they do not
+}
+
+// Quorum reports whether the servers answer.
+func (s Status) Quorum() bool { return s.Silent <= ackWait }
+
+// Status returns the state of the coordinator.
+func (d *Lead) Status() Status {
+	e := d.Log.Epoch()
+	s := Status{Epoch: e.Number, Host: e.Host, Since: e.Since}
+	if d.unsafe != nil {
+		s.Unsafe = d.unsafe.Error()
+	}
+	var acked time.Time
+	for _, c := range []*chain{d.Log.chain, d.Journal.chain} {
+		if at := c.acked.Load(); at != nil && at.After(acked) {
+			acked = *at
+		}
+	}
+	s.Silent = time.Since(acked)
+	if h, ok := d.standby.Load().(standbyHeard); ok && time.Since(h.at) < leaseWait {
+		s.Standby = h.host
+	}
+	return s
+}
+
+// Release ends the coordinator in order: another process need not wait for its silence.
+func (d *Lead) Release() error {
+	d.Log.dropping.Wait()
+	err := d.Log.release()
+	if errors.Is(err, ErrFenced) {
+		err = nil // there is nothing to release
+	}
+	return errors.Join(err, d.heard.Unsubscribe())
+}

@@ -1,0 +1,173 @@
+package replica_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/bus/servers"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/replica"
+	"github.com/coveyteam/covey/tasks/store"
+)
+
+// startServers starts three servers.
+func startServers(t *testing.T) *servers.Trial {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	trial, err := servers.StartTrial(ctx, t.TempDir(), "crew")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(trial.Close)
+	return trial
+}
+
+// host is a host on which a team may run.
+type host struct {
+	t    *testing.T
+	dir  string
+	link *replica.Link
+	lead *replica.Lead
+	*tasks.Store
+}
+
+func (h *host) path() string { return filepath.Join(h.dir, "tasks.db") }
+
+func newHost(t *testing.T, trial *servers.Trial) *host {
+	t.Helper()
+	link, err := replica.Connect(replica.Config{Team: "crew", URL: trial.URL, Creds: trial.Creds, OnError: func(err error) { t.Log("servers:", err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(link.Close)
+	return &host{t: t, dir: t.TempDir(), link: link}
+}
+
+func (h *host) options(r store.Replica) *tasks.Options {
+	return &tasks.Options{Replica: r, LockTimeout: time.Minute}
+}
+
+// takeOver makes the host the coordinator, as if the other one were silent.
+func (h *host) takeOver(fresh bool) error {
+	holder := "same" // so that nobody waits for the end of a lease
+	lead, err := h.link.Lead(h.t.Context(), replica.Candidate{
+		Holder: holder, Host: filepath.Base(h.dir), Store: h.path(), Journal: filepath.Join(h.dir, "journal.jsonl"), Fresh: fresh,
+		Prepare: func(r store.Replica) error {
+			s, err := tasks.Open(h.path(), h.options(r))
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		},
+	}, false)
+	if err != nil {
+		return err
+	}
+	h.lead = lead
+	o := h.options(lead.Log)
+	o.Backups = 2
+	h.Store, err = tasks.Open(h.path(), o)
+	return err
+}
+
+func (h *host) up(fresh bool) {
+	h.t.Helper()
+	if err := h.takeOver(fresh); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *host) add(subject, description string) error {
+	_, err := h.Add(h.t.Context(), actors.Actor{}, []tasks.New{{Subject: subject, Description: description}})
+	return err
+}
+
+func (h *host) subjects() (list []string) {
+	h.t.Helper()
+	all, err := h.List(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, task := range all {
+		list = append(list, task.Subject)
+	}
+	return list
+}
+
+// TestTakeover: what one host has committed, another one has, with its long texts; the first one then
+// gets nothing acknowledged, and its store says why.
+func TestTakeover(t *testing.T) {
+	trial := startServers(t)
+	a, b := newHost(t, trial), newHost(t, trial)
+	a.up(false)
+	long := strings.Repeat("a long text. ", 200_000) // its record would need several messages
+	for i := range 5 {
+		if err := a.add(fmt.Sprint("task ", i), long[:i*len(long)/4]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := a.lead.Status(); s.Epoch != 1 || !s.Quorum() || s.Unsafe != "" {
+		t.Errorf("the status is %+v", s)
+	}
+	b.up(false)
+	if have := b.subjects(); len(have) != 5 {
+		t.Fatalf("the other host has %q", have)
+	}
+	all, err := b.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all[4].Description != long {
+		t.Errorf("a text of %d bytes became one of %d", len(long), len(all[4].Description))
+	}
+	if err := b.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	err = a.add("too late", "")
+	if !errors.Is(err, replica.ErrFenced) || !errors.Is(err, tasks.ErrReplica) {
+		t.Errorf("a change after the takeover: %v", err)
+	}
+	<-a.Lost()
+	if err := a.Cause(); !errors.Is(err, replica.ErrFenced) {
+		t.Errorf("the store is lost because of %v", err)
+	}
+	if err := b.add("in time", ""); err != nil {
+		t.Error(err)
+	}
+	if have := b.subjects(); len(have) != 6 || have[5] != "in time" {
+		t.Errorf("the other host has %q", have)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	// The next one begins from the snapshot that b has made, and from an empty folder.
+	c := newHost(t, trial)
+	c.up(false)
+	if have := c.subjects(); len(have) != 6 {
+		t.Errorf("a third host has %q", have)
+	}
+	// Fresh forgets.
+	if err := errors.Join(c.Close(), os.RemoveAll(c.path()+".backups"), os.RemoveAll(c.path()+".blobs"), os.Remove(c.path())); err != nil {
+		t.Fatal(err)
+	}
+	c.up(true)
+	if have := c.subjects(); len(have) != 0 {
+		t.Errorf("a fresh store has %q", have)
+	}
+	if err := c.add("new", ""); err != nil {
+		t.Error(err)
+	}
+	d := newHost(t, trial)
+	d.up(false)
+	if have := d.subjects(); len(have) != 1 {
+		t.Errorf("after a fresh begin there is %q", have)
+	}
+}

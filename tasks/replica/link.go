@@ -1,0 +1,242 @@
+package replica
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+)
+
+// Config is how a team reaches its servers.
+type Config struct {
+	Team   string
+	URL    []string
+	Creds  string // path of a file with an nkey or with NATS credentials; empty: none
+	Unsafe bool   // the servers need not keep three copies, nor sync each write
+	// OnError is called with errors that no call returns; it must not block.
+	OnError func(error)
+}
+
+// The errors of servers that cannot be used. Their texts end with the way out.
+var (
+	// ErrServers: the servers cannot be reached, or not enough of them.
+	ErrServers = errors.New("the servers of the team's bus")
+	// ErrUnsafe: the servers may lose what they have acknowledged.
+	ErrUnsafe = errors.New("the servers of the team's bus are not safe")
+)
+
+// Link is a connection to a team's servers.
+type Link struct {
+	config Config
+	nc     *nats.Conn
+	js     jetstream.JetStream
+}
+
+// Connect connects to the servers.
+func Connect(c Config) (*Link, error) {
+	opts := []nats.Option{
+		nats.Name("covey " + c.Team), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectBufSize(-1),
+		nats.Timeout(requestWait), nats.PingInterval(requestWait), nats.MaxPingsOutstanding(2),
+		// Servers that ask for TLS get it in its newest version, and those with the scheme tls must.
+		func(o *nats.Options) error { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13}; return nil },
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.OnError(err) }),
+	}
+	if c.Creds != "" {
+		option, err := credentials(c.Creds)
+		if err != nil {
+			return nil, fmt.Errorf("bus.creds: %w", err)
+		}
+		opts = append(opts, option)
+	}
+	nc, err := nats.Connect(strings.Join(c.URL, ","), opts...)
+	if err != nil {
+		return nil, c.connectError(err)
+	}
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(requestWait))
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return &Link{config: c, nc: nc, js: js}, nil
+}
+
+// credentials returns what a file with credentials or with the seed of an nkey proves.
+func credentials(path string) (nats.Option, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s can be read by other users; chmod 600 %[1]s", path)
+	}
+	if strings.Contains(string(data), "BEGIN NATS USER JWT") {
+		return nats.UserCredentials(path), nil
+	}
+	return nats.NkeyOptionFromSeed(path)
+}
+
+// connectError explains in one line why no server took the connection.
+func (c Config) connectError(err error) error {
+	list := strings.Join(c.URL, ", ")
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Errorf("%w: the certificate of %s is out of date; renew it on the servers: %w", ErrServers, list, err)
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
+		return fmt.Errorf("%w refuse the key in %s; covey nats config says how they learn of it: %w", ErrServers, c.Creds, err)
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
+		return fmt.Errorf("%w do not answer: %s; start them, or correct bus.url: %w", ErrServers, list, err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrServers, list, err)
+}
+
+// Close closes the connection.
+func (l *Link) Close() { l.nc.Close() }
+
+// The sizes of streams. They are far above what is kept: a snapshot every 64 MiB of commits, and two
+// of them.
+const (
+	logBytes     = 1 << 30
+	journalBytes = 256 << 20
+	journalAge   = 90 * 24 * time.Hour
+	copies       = 3
+)
+
+// streams returns the team's streams, which are created if there are none.
+func (l *Link) streams(ctx context.Context) (records, lines *jetStream, texts *jetObjects, err error) {
+	name, subject := "covey_"+l.config.Team, "covey."+l.config.Team+"."
+	records, err = l.stream(ctx, jetstream.StreamConfig{
+		Name: name, Subjects: []string{subject + "log", subject + "epoch"}, Discard: jetstream.DiscardNew, MaxBytes: logBytes,
+		DenyDelete: true, AllowAtomicPublish: true, AllowDirect: true, Duplicates: time.Second,
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	lines, err = l.stream(ctx, jetstream.StreamConfig{
+		Name: name + "_journal", Subjects: []string{subject + "journal", subject + "live"}, MaxBytes: journalBytes, MaxAge: journalAge,
+		DenyDelete: true, AllowAtomicPublish: true, AllowDirect: true, AllowRollup: true, Duplicates: time.Second,
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	objects, err := l.js.ObjectStore(ctx, name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		objects, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, Replicas: records.CachedInfo().Config.Replicas})
+	}
+	if err != nil {
+		return nil, nil, nil, l.streamError(err)
+	}
+	return records, lines, &jetObjects{objects, &jetStream{js: l.js, name: "OBJ_" + name}, name}, nil
+}
+
+// stream returns a stream. A takeover must need nothing but the stream's own leader, so it is only
+// looked up if it exists.
+func (l *Link) stream(ctx context.Context, c jetstream.StreamConfig) (*jetStream, error) {
+	c.Storage, c.Replicas = jetstream.FileStorage, copies
+	s, err := l.js.Stream(ctx, c.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = l.js.CreateStream(ctx, c)
+		var api jetstream.JetStreamError
+		if l.config.Unsafe && errors.As(err, &api) && api.APIError() != nil { // fewer servers
+			c.Replicas = 1
+			s, err = l.js.CreateStream(ctx, c)
+		}
+	}
+	if err != nil {
+		return nil, l.streamError(err)
+	}
+	return &jetStream{l.js, s, c.Name}, nil
+}
+
+// streamError explains in one line why a stream cannot be used.
+func (l *Link) streamError(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("%w have no leader for the team: at least two of three must run and reach each other: %w", ErrServers, err)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
+		return fmt.Errorf("%w have no JetStream for this account; covey nats config prints how to enable it: %w", ErrServers, err)
+	}
+	return fmt.Errorf("%w: %w", ErrServers, err)
+}
+
+// monitoring is the subject by which servers say how they are configured. The configuration of
+// covey nats config exports it to the team's account.
+const monitoring = "$SYS.REQ.SERVER.PING.JSZ"
+
+// safe returns an error if the servers of a stream may lose what they acknowledge.
+func (l *Link) safe(ctx context.Context, s *jetStream) error {
+	info, err := s.Info(ctx)
+	if err != nil {
+		return l.streamError(err)
+	}
+	if info.Config.Replicas < copies {
+		return fmt.Errorf("%w: stream %s has %d copies, not %d; delete it and run three servers in one cluster, or set bus.unsafe: true",
+			ErrUnsafe, s.name, info.Config.Replicas, copies)
+	}
+	var holders []string
+	if info.Cluster != nil {
+		holders = append(holders, info.Cluster.Leader)
+		for _, p := range info.Cluster.Replicas {
+			holders = append(holders, p.Name)
+		}
+	}
+	syncs := l.syncing(holders)
+	for _, name := range holders {
+		always, known := syncs[name]
+		if !known {
+			return fmt.Errorf("%w: whether server %s syncs each write cannot be read; export %s to the team's account, as covey nats config does, "+
+				"or set bus.unsafe: true", ErrUnsafe, name, monitoring)
+		}
+		if !always {
+			return fmt.Errorf("%w: server %s does not sync each write; set sync_interval: always in its jetstream section, "+
+				"or bus.unsafe: true", ErrUnsafe, name)
+		}
+	}
+	return nil
+}
+
+// syncing asks the servers whether they sync each write. It waits until those have answered.
+func (l *Link) syncing(names []string) map[string]bool {
+	have := map[string]bool{}
+	inbox := l.nc.NewRespInbox()
+	sub, err := l.nc.SubscribeSync(inbox)
+	if err != nil {
+		return have
+	}
+	defer sub.Unsubscribe()
+	if err := l.nc.PublishRequest(monitoring, inbox, nil); err != nil {
+		return have
+	}
+	for begun := time.Now(); time.Since(begun) < requestWait; {
+		m, err := sub.NextMsg(requestWait)
+		if err != nil {
+			break
+		}
+		var answer struct {
+			Server struct{ Name string }
+			Data   struct {
+				Config struct {
+					SyncAlways bool `json:"sync_always"`
+				}
+			}
+		}
+		if json.Unmarshal(m.Data, &answer) == nil && answer.Server.Name != "" {
+			have[answer.Server.Name] = answer.Data.Config.SyncAlways
+		}
+		if !slices.ContainsFunc(names, func(n string) bool { _, ok := have[n]; return !ok }) {
+			break
+		}
+	}
+	return have
+}
+
