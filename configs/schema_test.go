@@ -175,6 +175,7 @@ func TestKeys(t *testing.T) {
 		"budget": "tokens usd time on_limit prices", "schedules": "name cron zone task to text",
 		"notify": "to about of after hours zone digest", "notify.to": "command webhook secret_file",
 		"web":        "public_url",
+		"bus":        "url creds unsafe",
 		"gates":      "task idle stop merge at_once sandbox",
 		"gates.task": "run timeout policy may_act approve hints",
 	}

@@ -46,7 +46,7 @@ func documented() map[string][]yaml.Field {
 		"hookGroup": group.fields(), "hook": hook.commonFields("command"),
 		"worktree": work.worktree.fields(), "merge": work.merge.fields(), "budget": work.budget.fields(),
 		"restart": (&restartSpec{}).fields(), "schedule": due.fields(),
-		"notify": (&notifySpec{}).fields(), "target": (&targetSpec{}).fields(), "web": work.web.fields(), "sandbox": work.sandbox.fields(), "git": work.git.fields(),
+		"notify": (&notifySpec{}).fields(), "target": (&targetSpec{}).fields(), "web": work.web.fields(), "bus": work.bus.fields(), "sandbox": work.sandbox.fields(), "git": work.git.fields(),
 		"commandHook": hook.commandFields(), "httpHook": hook.httpFields(),
 		"promptHook": hook.promptFields(), "toolHook": hook.toolFields(), "policy": (&policySpec{}).fields(),
 	}
@@ -138,7 +138,7 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 		"scripts/lead.yaml", "scripts/backend.yaml", "scripts/boss.yaml", "scripts/coder.yaml",
 		"prompts/docs.md", ".claude/settings.json", ".codex/hooks.json", ".github/hooks/policy.json",
 		"plugins/ralph-wiggum/hooks/hooks.json", "secrets/openai", "secrets/key", "lint.sh", "prices.yaml", "secrets/token",
-		"secrets/webhook", "evidence.sh", "followup.sh",
+		"secrets/webhook", "secrets/team.nk", "evidence.sh", "followup.sh",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -68,6 +68,7 @@ type Team struct {
 	ReadOthersTasks bool
 	Notify          []Notify // in file order
 	Web             Web
+	Bus             Bus
 
 	// Warnings are about things that are legal but look like mistakes.
 	Warnings []yaml.Problem
@@ -216,8 +217,6 @@ func laterFields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "gateway", Part: yaml.Later(""),
 			Doc: "Serve models to agents of other vendors."},
-		{Key: "bus", Part: yaml.Later("remove it; the bus is embedded"),
-			Doc: "An external bus."},
 	}
 }
 

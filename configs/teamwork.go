@@ -34,6 +34,7 @@ type teamworkSpec struct {
 	othersTasks    string
 	notify         yaml.List[notifySpec]
 	web            webSpec
+	bus            busSpec
 }
 
 // fields returns these keys, in the order in which docs/spec.md and the schema show them.
@@ -68,6 +69,8 @@ func (s *teamworkSpec) fields() []yaml.Field {
 			Doc: "Who is told what, where, and after how long."},
 		{Key: "web", Part: yaml.Object(nil, s.web.fields()),
 			Doc: "How people reach the web page of the team."},
+		{Key: "bus", Part: yaml.Object(&s.bus.at, s.bus.fields()),
+			Doc: "The NATS servers that keep the team's data, so that another host can continue the team. Default: this host does."},
 	}
 }
 
@@ -97,6 +100,7 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	t.AskLimit = w.askLimit.Or(defaultAskLimit)
 	t.CompleteOnPass, t.ReadOthersTasks = w.completeOnPass, w.othersTasks == "read"
 	t.Notify, t.Web = noticeRules{r}.notify(w.notify, t.MemberNames()), noticeRules{r}.web(&w.web)
+	t.Bus = r.bus(&w.bus)
 }
 
 // Defaults.

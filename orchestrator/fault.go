@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/replica"
 )
 
 // Fault is the code of a reason for which a run ends without its work done. Codes do not
@@ -54,6 +55,8 @@ const (
 	faultManaged      Fault = "managed-settings"
 	faultDenied       Fault = "denied"
 	faultPermission   Fault = "permission"
+	faultBus          Fault = "bus"       // the servers of the team's bus
+	faultElsewhere    Fault = "elsewhere" // another host runs the team
 )
 
 // faultKind is a kind of errors with one fault.
@@ -73,6 +76,8 @@ func faultKinds() []faultKind {
 		{faultNewerFiles, []error{tasks.ErrFormat, journal.ErrNewer, launch.ErrNewerTranscript}},
 		{faultInUse, []error{tasks.ErrLocked}},
 		{faultForeign, []error{tasks.ErrForeign}},
+		{faultElsewhere, []error{replica.ErrElsewhere, replica.ErrFenced}},
+		{faultBus, []error{replica.ErrServers, replica.ErrUnsafe, replica.ErrUnknown, replica.ErrGap, tasks.ErrReplica}},
 		{faultReplaced, []error{tasks.ErrReplaced}},
 		{faultDamaged, []error{tasks.ErrCorrupt}},
 		{faultDisk, []error{tasks.ErrDisk, syscall.EIO, syscall.EROFS}},

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/events"
 	"os"
 	"slices"
 	"time"
+
+	"github.com/coveyteam/covey/events"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -303,9 +304,9 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	st := api.Status{
 		Team: o.team().Name, Goal: t.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: os.Getpid(),
 		Started: t.started, Elapsed: time.Since(t.started), Tasks: api.CountTasks(all), Seq: t.Journal.Last(),
-		Attached: t.control.Attached(),
+		Attached: t.control.Attached(), Servers: t.servers.States(), Bus: t.lead.state(),
 	}
-	st.Schedules, st.Servers = t.times.Status(), t.servers.States()
+	st.Schedules = t.times.Status()
 	t.State.Read(func(s *view.State) {
 		spent := s.Noticed()
 		st.Coordination, st.Budget = &spent, s.BudgetAt(time.Now())

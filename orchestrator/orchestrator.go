@@ -36,6 +36,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/replica"
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
@@ -43,6 +44,7 @@ import (
 type Options struct {
 	Goal    string // instead of the spec's goal
 	Fresh   bool   // forget the earlier run
+	Standby bool   // wait until the host that runs the team, by its bus, is silent or ends the run
 	Keep    bool   // stay up when all is done, like the spec's keep
 	Setup   Setup  // what the Setup hooks do before the sessions begin
 	Version string // of covey, for run.json
@@ -130,6 +132,7 @@ type thisRun struct {
 	leftovers string             // the processes that a killed run had left, for people; empty: none
 	left      workcopies.Remains // working copies of a run that Options.Fresh forgets
 	tape      *recordings.Tape   // of what models are asked; nil: none
+	lead      *coordinator       // nil: the team's data is on this host
 }
 
 // New checks that a team can run: every file that its spec names can be read and
@@ -248,20 +251,29 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 	}
 	// Do this under the lock, and after leftover processes of the last run were ended:
 	// they could still write there.
-	if o.opts.Fresh {
-		this.left = leftBehind(ctx, o.place)
-		if err := forget(o.place); err != nil {
-			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
+	lead, err := o.lead(ctx, func() error {
+		if o.opts.Fresh {
+			this.left = leftBehind(ctx, o.place)
+			if err := forget(o.place); err != nil {
+				return fmt.Errorf("forget the earlier run: %w", err)
+			}
 		}
-	}
-	if err := errors.Join(newerFiles(o.place), trust.KeepPolicies(o.team())); err != nil {
+		return errors.Join(newerFiles(o.place), trust.KeepPolicies(o.team()))
+	})
+	if err != nil {
 		return Ending{}, err
 	}
 	if this.tape, err = o.openTape(); err != nil {
 		return Ending{}, err
 	}
 	defer func() { err = errors.Join(err, this.tape.Close()) }()
-	store, err := o.openStore()
+	defer func() {
+		if err := lead.release(); err != nil {
+			o.opts.Log.Warn("the servers do not know that the team has ended", "err", err)
+		}
+	}()
+	this.lead = lead
+	store, err := o.openStore(lead)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -269,6 +281,9 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 	ending, err = o.withStore(ctx, store, this)
 	if cause := store.Cause(); cause != nil { // other errors are its consequence
 		err = fmt.Errorf("%w; run covey up again: it restores all that was committed", cause)
+		if errors.Is(cause, replica.ErrFenced) {
+			err = cause
+		}
 	}
 	return ending, err
 }
@@ -294,7 +309,7 @@ func (o *Orchestrator) clearUp() (leftovers string) {
 // to be waited for. An error of one step does not keep the others from running.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this thisRun) (Ending, error) {
 	live := view.NewLive(store.Outbox())
-	j, past, repairs, err := o.journalOf(ctx, store, live)
+	j, past, repairs, err := o.journalOf(ctx, store, live, this.lead)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -376,8 +391,10 @@ func (t *team) withCrew(ctx context.Context, before previousRun) (Ending, error)
 	if before.done {
 		return t.alreadyDone(ctx, before)
 	}
-	if t.leftovers != "" {
-		t.Journal.Warn("%s", t.leftovers)
+	for _, said := range []string{t.leftovers, t.lead.warning()} {
+		if said != "" {
+			t.Journal.Warn("%s", said)
+		}
 	}
 	for _, w := range t.o.hooks().Warnings {
 		t.Journal.Warn("%v", w)
@@ -459,6 +476,7 @@ func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
 	g.Add(func() error { return watchBackups(crewCtx, t.Store, t.Journal, t.Log) }, func(error) {})
 	g.Add(func() error { return t.people.Run(crewCtx) }, func(error) {})
 	g.Add(func() error { return t.templates.Serve(crewCtx, t.grow) }, func(error) {})
+	g.Add(func() error { return t.lead.keep(crewCtx) }, func(error) {})
 	g.Add(func() error { return watchStore(crewCtx, t.Store, t.Journal) }, func(error) {})
 	if t.o.opts.OwnProcess {
 		g.Add(func() error {

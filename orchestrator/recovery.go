@@ -70,10 +70,10 @@ func newerFiles(p state.Place) error {
 
 // openStore opens the team's store. A damaged one is replaced by its last backup, if
 // there is one.
-func (o *Orchestrator) openStore() (*tasks.Store, error) {
+func (o *Orchestrator) openStore(lead *coordinator) (*tasks.Store, error) {
 	store, err := tasks.Open(o.place.Store(), &tasks.Options{
 		BlobDir: o.place.Blobs(), Backups: state.StoreBackups, Refused: o.short.Note,
-		Identity: o.place.Identity(), LockTimeout: readersWait,
+		Identity: o.place.Identity(), LockTimeout: readersWait, Replica: lead.replica(),
 	})
 	if errors.Is(err, tasks.ErrForeign) {
 		return nil, fmt.Errorf("%w, or run covey up --fresh, which starts over", err)
@@ -91,7 +91,7 @@ func (o *Orchestrator) openStore() (*tasks.Store, error) {
 // Lines whose event the store does not know are what it has lost, because an older copy has
 // taken its place. They are put back before anything else changes the store, so that no new
 // event gets the number of a lost one.
-func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *view.Live) (
+func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *view.Live, lead *coordinator) (
 	j *journal.Journal, past *writes.Past, repairs []string, err error,
 ) {
 	lost, err := journal.NewSalvage(ctx, store)
@@ -100,7 +100,7 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *
 	}
 	past = writes.NewPast()
 	j, err = journal.Open(o.place.Journal(), journal.Options{
-		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.opts.Overrides.JournalFile,
+		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: lead.wrap(o.opts.Overrides.JournalFile),
 		Happened: live.Apply,
 		See: func(l events.Line) {
 			e := l.Event()

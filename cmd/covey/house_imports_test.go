@@ -28,7 +28,9 @@ var floors = []arrows{
 	{"hooks/settings", "hooks hooks/rules hooks/web configs/yaml"},
 	{"hooks/judging", "hooks"},
 	{"hooks/runner", "hooks hooks/*"},
+	{"bus/servers", ""},
 	{"tasks/store", ""},
+	{"tasks/replica", "tasks/store"},
 	{"tasks/backup", "tasks/store"},
 	{"tasks/actors", "tasks/store"},
 	{"tasks/mail", "tasks/store tasks/actors"},
@@ -70,7 +72,7 @@ var floors = []arrows{
 	{"orchestrator/recordings", "events teammate/agent teammate/script"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/accounts orchestrator/process orchestrator/members orchestrator/recordings orchestrator/state"},
 	{"orchestrator/hookinfo", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
-	{"orchestrator/api", "orchestrator/hints bus configs tasks tasks/requests events orchestrator/accounts " +
+	{"orchestrator/api", "orchestrator/hints bus configs tasks tasks/replica tasks/requests events orchestrator/accounts " +
 		"orchestrator/members orchestrator/hookinfo orchestrator/journal orchestrator/process " +
 		"orchestrator/state orchestrator/workcopies"},
 	{"orchestrator/view", "orchestrator/hints tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
@@ -121,7 +123,7 @@ var floors = []arrows{
 	{"cmd/covey/compare", "configs configs/* hooks hooks/* orchestrator/state orchestrator/view tasks/actors cmd/covey/term"},
 	{"cmd/covey/doctor", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/release", ""},
-	{"cmd/covey", "configs configs/* hooks hooks/* tasks tasks/* events orchestrator orchestrator/* cmd/covey/*"},
+	{"cmd/covey", "bus/servers configs configs/* hooks hooks/* tasks tasks/* events orchestrator orchestrator/* cmd/covey/*"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import
@@ -151,6 +153,7 @@ var testsMayImport = []arrows{
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},
 	{"teammate/builtin/*", "hooks hooks/* tasks teammate/*"},
 	{"orchestrator/accounts", wholeTeam},
+	{"tasks/replica", "bus/servers tasks tasks/actors"},
 	{"orchestrator/crew", wholeTeam},
 	{"orchestrator/inbox", wholeTeam},
 	{"orchestrator/launch", wholeTeam},

@@ -85,7 +85,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		},
 		groupSetup: {
 			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env), configCommand(env),
-			testCommand(env),
+			testCommand(env), natsCommand(env),
 			schemaCommand(env), doctor.Command(env),
 			doctor.BugReport(env, thisBuild().String()), versionCommand(env), completionCommand(env),
 		},

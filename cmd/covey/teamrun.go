@@ -67,7 +67,7 @@ func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, er
 	f := r.flags
 	page := &api.Page{}
 	o, err := orchestrator.New(r.team, orchestrator.Options{
-		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: r.env.Version,
+		Goal: goal, Fresh: f.fresh, Keep: f.keep, Standby: f.standby, Version: r.env.Version,
 		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
 		ManagedFolders: r.env.Managed, Setup: f.setup(), Terminal: r.desktop(), Page: page, Unattended: f.job,
 		Record: f.record, Replay: f.replay,

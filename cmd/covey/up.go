@@ -17,6 +17,7 @@ import (
 // unknown flag is better than one without effect.
 type upFlags struct {
 	json, detach, keep, fresh, trust bool
+	standby                          bool
 	init, initOnly, maintenance      bool
 	dryRun, allowUnenforced          bool
 	web                              string // where the page of the team listens; empty: there is none
@@ -62,6 +63,7 @@ why with a code, such as [stuck]; ` + env.Page("errors.md") + ` explains each.`,
 	flags.BoolVarP(&f.detach, "detach", "d", false, "return when the team is up; it continues in the background")
 	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
+	flags.BoolVar(&f.standby, "standby", false, "wait until the host that runs the team is gone, and continue it; see bus in the spec")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would start or change")
 	flags.BoolVar(&f.trust, "trust", false, "trust, for this run, what the spec would run")
 	flags.BoolVar(&f.allowUnenforced, "allow-unenforced", false, allowUnenforcedHelp)
@@ -144,6 +146,9 @@ func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error 
 	}
 	if env.Team != "" && env.Team != team.Name {
 		return cli.Usagef("%s describes team %s, not %s", spec, team.Name, env.Team)
+	}
+	if f.standby && (!team.Bus.Given() || f.fresh) {
+		return cli.Usagef("--standby needs a bus in %s, and excludes --fresh", spec)
 	}
 	if f.dryRun {
 		return dryRun(ctx, env, team, f, goal)

@@ -67,6 +67,7 @@ func fixedKeys(was, now *configs.Team) []string {
 	add("name", was.Name, now.Name)
 	add("workspace", was.Workspace, now.Workspace)
 	add("the lead's name", was.Lead.Name, now.Lead.Name)
+	add("bus", fmt.Sprint(was.Bus), fmt.Sprint(now.Bus))
 	add("fail_closed", fmt.Sprint(was.FailClosed), fmt.Sprint(now.FailClosed))
 	return fixed
 }

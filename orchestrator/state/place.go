@@ -61,6 +61,9 @@ func (p Place) RunFile() string { return filepath.Join(p.Dir, "run.json") }
 // Lock returns the path of the lock that `covey up` holds while it runs the team.
 func (p Place) Lock() string { return filepath.Join(p.Dir, "lock") }
 
+// Holder returns the path of what identifies this folder among those of other hosts.
+func (p Place) Holder() string { return filepath.Join(p.Dir, "holder") }
+
 // Log returns the path of covey's own log.
 func (p Place) Log() string { return filepath.Join(p.Dir, "covey.log") }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -198,4 +199,19 @@ func (r *Repo) Size(ctx context.Context, commit string) (int64, error) {
 		}
 	}
 	return sum, err
+}
+
+// Root returns the first commit of the repository of a folder, which identifies the repository among
+// all its clones; empty: it has none. Of several first commits it is the one with the lowest name.
+func (g Git) Root(ctx context.Context, dir string) string {
+	repo, err := g.Open(ctx, dir)
+	if err != nil {
+		return ""
+	}
+	out, err := repo.plain(ctx, "rev-list", "--max-parents=0", "HEAD", "--")
+	roots := strings.Fields(string(out))
+	if err != nil || len(roots) == 0 {
+		return ""
+	}
+	return slices.Min(roots)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -40,16 +41,23 @@ type Link struct {
 	config Config
 	nc     *nats.Conn
 	js     jetstream.JetStream
+	denied atomic.Bool // the servers have refused a subject to this key
 }
 
 // Connect connects to the servers.
 func Connect(c Config) (*Link, error) {
+	l := &Link{config: c}
 	opts := []nats.Option{
 		nats.Name("covey " + c.Team), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectBufSize(-1),
 		nats.Timeout(requestWait), nats.PingInterval(requestWait), nats.MaxPingsOutstanding(2),
 		// Servers that ask for TLS get it in its newest version, and those with the scheme tls must.
 		func(o *nats.Options) error { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13}; return nil },
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.OnError(err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				l.denied.Store(true)
+			}
+			c.OnError(err)
+		}),
 	}
 	if c.Creds != "" {
 		option, err := credentials(c.Creds)
@@ -58,16 +66,15 @@ func Connect(c Config) (*Link, error) {
 		}
 		opts = append(opts, option)
 	}
-	nc, err := nats.Connect(strings.Join(c.URL, ","), opts...)
-	if err != nil {
+	var err error
+	if l.nc, err = nats.Connect(strings.Join(c.URL, ","), opts...); err != nil {
 		return nil, c.connectError(err)
 	}
-	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(requestWait))
-	if err != nil {
-		nc.Close()
+	if l.js, err = jetstream.New(l.nc, jetstream.WithDefaultTimeout(requestWait)); err != nil {
+		l.nc.Close()
 		return nil, err
 	}
-	return &Link{config: c, nc: nc, js: js}, nil
+	return l, nil
 }
 
 // credentials returns what a file with credentials or with the seed of an nkey proves.
@@ -161,6 +168,9 @@ func (l *Link) stream(ctx context.Context, c jetstream.StreamConfig) (*jetStream
 // streamError explains in one line why a stream cannot be used.
 func (l *Link) streamError(err error) error {
 	switch {
+	case l.denied.Load():
+		return fmt.Errorf("%w do not let the key in %s work for team %s; it is another team's, or covey nats config has changed: %w",
+			ErrServers, l.config.Creds, l.config.Team, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w have no leader for the team: at least two of three must run and reach each other: %w", ErrServers, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, jetstream.ErrJetStreamNotEnabled):

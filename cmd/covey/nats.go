@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/bus/servers"
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator/state"
+)
+
+// trialPatience is how long `covey nats --trial` waits for its servers to elect a leader.
+const trialPatience = 2 * time.Minute
+
+// natsCommand returns `covey nats`.
+func natsCommand(env *cli.Env) *cobra.Command {
+	var trial bool
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "nats",
+		Short: "Run or configure the servers of a team that outlives its host",
+		Long: `Run or configure the NATS servers that keep the data of a team with a bus section in
+its spec, so that another host can continue it; ` + env.Page("cluster.md") + ` leads there.
+
+With --trial, three servers run in this process, on this machine alone, until it gets a
+signal. Once they have a leader, the bus section for the spec is printed. They share
+their fate and their disk, so they protect from no loss of this machine.`,
+		Example: `  covey nats --trial --dir /tmp/servers
+  covey nats config --host a.example.com,b.example.com,c.example.com --key crew.nk`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !trial {
+				return cmd.Help()
+			}
+			return runTrial(cmd.Context(), env, dir)
+		},
+	}
+	cmd.Flags().BoolVar(&trial, "trial", false, "run three servers on this machine, until a signal")
+	cmd.Flags().StringVar(&dir, "dir", "", "keep their data in `DIR`; by default, it is forgotten")
+	cmd.AddCommand(natsConfigCommand(env))
+	return cmd
+}
+
+// runTrial runs the servers of a trial until a signal.
+func runTrial(ctx context.Context, env *cli.Env, dir string) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if dir == "" {
+		temp, err := os.MkdirTemp("", "covey-nats-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(temp)
+		dir = temp
+	}
+	team, err := natsTeam(env)
+	if err != nil {
+		return err
+	}
+	starting, cancel := context.WithTimeoutCause(ctx, trialPatience, fmt.Errorf("it took more than %s", trialPatience))
+	defer cancel()
+	t, err := servers.StartTrial(starting, dir, team)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	env.Out.Printf("bus:\n  url: [%s]\n  creds: %q\n", quoted(t.URL), t.Creds)
+	env.Err.Printf("three servers run for team %s on this machine alone, until Ctrl-C; they protect from no loss of it\n", team)
+	<-ctx.Done()
+	return nil
+}
+
+// natsTeam returns the team that servers are for: that of --team, or of the spec of the folder.
+func natsTeam(env *cli.Env) (string, error) {
+	name := env.Team
+	if name == "" {
+		spec, err := env.SpecPath(nil)
+		if err != nil {
+			return "", err
+		}
+		team, err := env.LoadSpec(spec)
+		if err != nil {
+			return "", fmt.Errorf("%w; --team NAME needs no spec", err)
+		}
+		name = team.Name
+	}
+	if !state.IsTeamName(name) {
+		return "", cli.Usagef("%q is no team name", name)
+	}
+	return name, nil
+}
+
+// quoted returns a list in the syntax of YAML.
+func quoted(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = fmt.Sprintf("%q", s)
+	}
+	return strings.Join(out, ", ")
+}
+
+// natsConfigCommand returns `covey nats config`.
+func natsConfigCommand(env *cli.Env) *cobra.Command {
+	var hosts []string
+	var key, dir, certs string
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print the configuration of three NATS servers",
+		Long: `Print the configuration of the NATS servers of a team: one part for each host, for the
+file /etc/covey-nats.conf there. It has the team's account, in which the key of its
+coordinators may do what covey does, and nothing else; --key is the file with that
+key, which is made if it is not there. The servers need certificates for TLS in the
+folder --certs: server.pem, server.key and ca.pem.`,
+		Example: `  covey nats config --team crew --host a.example.com,b.example.com,c.example.com --key crew.nk`,
+		Args:    cli.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			team, err := natsTeam(env)
+			if err != nil {
+				return err
+			}
+			if len(hosts) != 3 || key == "" {
+				return cli.Usagef("name three hosts with --host, and the file of the key with --key")
+			}
+			public, err := servers.Key(key)
+			if err != nil {
+				return err
+			}
+			for i, host := range hosts {
+				if i > 0 {
+					env.Out.Printf("\n")
+				}
+				env.Out.Printf("# %s: /etc/covey-nats.conf\n%s", host, servers.Config{
+					Name: host, Listen: "0.0.0.0:4222", Peers: "0.0.0.0:6222", Routes: routesTo(hosts, host), Dir: dir, Most: "20GB",
+					Accounts: []servers.Account{{Team: team, Key: public}}, Certs: certs,
+				})
+			}
+			path, err := filepath.Abs(key)
+			if err != nil {
+				return err
+			}
+			env.Err.Printf("the key is in %s; in the spec of team %s, write\nbus: {url: [%s], creds: %q}\n", path, team, quoted(urlsOf(hosts)), path)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&hosts, "host", nil, "the three `HOSTS`")
+	flags.StringVar(&key, "key", "", "the `FILE` with the key of the team's coordinators")
+	flags.StringVar(&dir, "dir", "/var/lib/nats", "the `FOLDER` of the servers' data")
+	flags.StringVar(&certs, "certs", "/etc/covey-nats", "the `FOLDER` of the certificates")
+	return cmd
+}
+
+// routesTo returns the addresses of all servers for the others.
+func routesTo(hosts []string, self string) (list []string) {
+	for _, h := range slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return h == self }) {
+		list = append(list, h+":6222")
+	}
+	return list
+}
+
+// urlsOf returns the addresses of the servers for clients.
+func urlsOf(hosts []string) (list []string) {
+	for _, h := range hosts {
+		list = append(list, "tls://"+h+":4222")
+	}
+	return list
+}

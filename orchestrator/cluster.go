@@ -1,0 +1,150 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/replica"
+	"github.com/coveyteam/covey/tasks/store"
+)
+
+// coordinator is a run's part in a team whose data is on servers. A nil coordinator is that of a
+// team whose data is on this host alone.
+type coordinator struct {
+	*replica.Lead
+	link *replica.Link
+}
+
+// lead makes this process the coordinator of the team; nil: the team's data is on this host. prepare
+// is called once it is, before the store is opened.
+func (o *Orchestrator) lead(ctx context.Context, prepare func() error) (_ *coordinator, err error) {
+	spec := o.team().Bus
+	if !spec.Given() {
+		return nil, prepare()
+	}
+	candidate, err := o.candidate(ctx, prepare)
+	if err != nil {
+		return nil, err
+	}
+	link, err := replica.Connect(replica.Config{
+		Team: o.team().Name, URL: spec.URL, Creds: spec.Creds, Unsafe: spec.Unsafe,
+		OnError: func(err error) { o.opts.Log.Error("the servers of the team", "err", err) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	lead, err := link.Lead(ctx, candidate, o.opts.Standby)
+	if err != nil {
+		link.Close()
+		return nil, err
+	}
+	return &coordinator{lead, link}, nil
+}
+
+// candidate describes this process to the servers.
+func (o *Orchestrator) candidate(ctx context.Context, prepare func() error) (replica.Candidate, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return replica.Candidate{}, fmt.Errorf("the name of this host: %w", err)
+	}
+	holder, err := holderOf(o.place)
+	if err != nil {
+		return replica.Candidate{}, err
+	}
+	return replica.Candidate{
+		Holder: holder + "@" + host, Host: host, PID: os.Getpid(), Version: o.opts.Version, Fresh: o.opts.Fresh,
+		Repository: workcopies.GitFor(o.place, nil).Root(ctx, o.place.Workspace),
+		Store:      o.place.Store(), Journal: o.place.Journal(),
+		Prepare: func(r store.Replica) error {
+			if err := prepare(); err != nil {
+				return err
+			}
+			s, err := tasks.Open(o.place.Store(), &tasks.Options{BlobDir: o.place.Blobs(), Replica: r, LockTimeout: readersWait})
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		},
+	}, nil
+}
+
+// holderOf returns what identifies the folder of a team among those of other hosts. The first call
+// writes it.
+func holderOf(p state.Place) (string, error) {
+	data, err := os.ReadFile(p.Holder())
+	if errors.Is(err, fs.ErrNotExist) {
+		data = []byte(rand.Text())
+		err = state.WriteAtomic(p.Holder(), data)
+	}
+	if err != nil {
+		return "", state.FolderError(err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// replica returns what the store is a copy of; nil: it is no copy.
+func (c *coordinator) replica() store.Replica {
+	if c == nil {
+		return nil
+	}
+	return c.Log
+}
+
+// wrap returns how the journal's file is wrapped, after another wrapper that may be nil.
+func (c *coordinator) wrap(inner func(journal.File) journal.File) func(journal.File) journal.File {
+	if c == nil {
+		return inner
+	}
+	return func(f journal.File) journal.File {
+		if inner != nil {
+			f = inner(f)
+		}
+		return c.Journal.Wrap(f)
+	}
+}
+
+// keep gives signs of life until ctx ends, or until the team runs elsewhere.
+func (c *coordinator) keep(ctx context.Context) error {
+	if c == nil {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return c.Keep(ctx)
+}
+
+// warning returns what people have to know about the servers; empty: nothing.
+func (c *coordinator) warning() string {
+	if c == nil || c.Status().Unsafe == "" {
+		return ""
+	}
+	return "the team may lose what it has done, because bus.unsafe is set: " + c.Status().Unsafe
+}
+
+// state returns the state of the servers; nil: the team has none.
+func (c *coordinator) state() *replica.Status {
+	if c == nil {
+		return nil
+	}
+	s := c.Status()
+	s.Silent = s.Silent.Round(time.Millisecond)
+	return &s
+}
+
+// release lets another host continue the team at once.
+func (c *coordinator) release() error {
+	if c == nil {
+		return nil
+	}
+	defer c.link.Close()
+	return c.Release()
+}
