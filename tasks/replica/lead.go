@@ -269,6 +269,23 @@ type Status struct {
 // Quorum reports whether the servers answer.
 func (s Status) Quorum() bool { return s.Silent <= ackWait }
 
+// String describes it on one line.
+func (s Status) String() string {
+	text := fmt.Sprintf("%s leads since %s, epoch %d", s.Host, s.Since.Local().Format(time.DateTime), s.Epoch)
+	if s.Quorum() {
+		text += fmt.Sprintf(", the servers have answered %s ago", s.Silent.Round(time.Second))
+	} else {
+		text += fmt.Sprintf(", no quorum for %s", s.Silent.Round(time.Second))
+	}
+	if s.Standby != "" {
+		text += ", standby on " + s.Standby
+	}
+	if s.Unsafe != "" {
+		text += ", " + s.Unsafe
+	}
+	return text
+}
+
 // Status returns the state of the coordinator.
 func (d *Lead) Status() Status {
 	e := d.Log.Epoch()

@@ -15,7 +15,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
 )
 
 // Config is how a team reaches its servers.
@@ -249,4 +248,3 @@ func (l *Link) syncing(names []string) map[string]bool {
 	}
 	return have
 }
-

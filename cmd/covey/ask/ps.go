@@ -87,6 +87,7 @@ func readStatus(ctx context.Context, place state.Place) (api.Status, error) {
 func printStatus(out *term.Screen, s api.Status, now time.Time) {
 	out.Printf("%s\n", out.Paint(term.Bold, statusLine(s, now)))
 	view.PrintBudget(out, s.Budget)
+	view.PrintBus(out, s.Bus)
 	if len(s.Members) > 0 {
 		out.Printf("\n")
 		memberTable(s.Members, now).Print(out)

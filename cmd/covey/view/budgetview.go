@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/tasks/replica"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -22,6 +23,18 @@ func PrintBudget(out *term.Screen, uses []events.BudgetUse) {
 		texts[i] = out.Paint(levelStyle(u.Level), u.String())
 	}
 	out.Printf("budget: %s\n", strings.Join(texts, " · "))
+}
+
+// PrintBus prints the state of the servers that keep the team's data, if there are any.
+func PrintBus(out *term.Screen, s *replica.Status) {
+	if s == nil {
+		return
+	}
+	style := term.Faint
+	if !s.Quorum() || s.Unsafe != "" {
+		style = term.Yellow
+	}
+	out.Line(style, "bus: "+term.PlainLine(s.String()))
 }
 
 // UsedCell formats what a member has used of its own limits: 12000/20000,
