@@ -69,7 +69,8 @@ func (o *Orchestrator) candidate(ctx context.Context, prepare func() error) (rep
 			if err := prepare(); err != nil {
 				return err
 			}
-			s, err := tasks.Open(o.place.Store(), &tasks.Options{BlobDir: o.place.Blobs(), Replica: r, LockTimeout: readersWait})
+			s, err := tasks.Open(o.place.Store(), &tasks.Options{BlobDir: o.place.Blobs(), Replica: r, LockTimeout: readersWait,
+				Backups: state.StoreBackups}) // a damaged file is restored before it becomes the first snapshot
 			if err != nil {
 				return err
 			}

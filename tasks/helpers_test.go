@@ -38,6 +38,7 @@ func openAt(t testing.TB, path string, opts *Options) *Store {
 		// own program.
 		opts.LockTimeout = time.Minute
 	}
+	replicate(t, path, opts)
 	s, err := Open(path, opts)
 	if err != nil {
 		t.Fatal(err)

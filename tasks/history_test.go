@@ -269,7 +269,11 @@ func forgedLoss(t *testing.T, history []porcupine.Operation) []porcupine.Operati
 
 // historyChild asks a store for things until it is killed, and says so before and after.
 func historyChild(path string) error {
-	s, err := Open(path, nil)
+	opts := &Options{}
+	if _, err := lead(path, opts); err != nil {
+		return err
+	}
+	s, err := Open(path, opts)
 	if err != nil {
 		return err
 	}

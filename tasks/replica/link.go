@@ -200,13 +200,16 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 		}
 	}
 	syncs := l.syncing(holders)
+	begun := info.State.LastSeq > 0 // so a server that has died since has been asked before
 	for _, name := range holders {
 		always, known := syncs[name]
-		if !known {
+		switch {
+		case !known && begun && 2*len(syncs) > len(holders):
+			continue
+		case !known:
 			return fmt.Errorf("%w: whether server %s syncs each write cannot be read; export %s to the team's account, as covey nats config does, "+
 				"or set bus.unsafe: true", ErrUnsafe, name, monitoring)
-		}
-		if !always {
+		case !always:
 			return fmt.Errorf("%w: server %s does not sync each write; set sync_interval: always in its jetstream section, "+
 				"or bus.unsafe: true", ErrUnsafe, name)
 		}
@@ -239,7 +242,7 @@ func (l *Link) syncing(names []string) map[string]bool {
 				}
 			}
 		}
-		if json.Unmarshal(m.Data, &answer) == nil && answer.Server.Name != "" {
+		if json.Unmarshal(m.Data, &answer) == nil && slices.Contains(names, answer.Server.Name) {
 			have[answer.Server.Name] = answer.Data.Config.SyncAlways
 		}
 		if !slices.ContainsFunc(names, func(n string) bool { _, ok := have[n]; return !ok }) {
