@@ -251,3 +251,31 @@ func (l *Link) syncing(names []string) map[string]bool {
 	}
 	return have
 }
+
+// Examine returns the last epoch of the team, with the number 0 if none has begun. Its error says why
+// the servers cannot be used, and wraps ErrUnsafe if they may lose data.
+func (l *Link) Examine(ctx context.Context) (Epoch, error) {
+	name := "covey_" + l.config.Team
+	s, err := l.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return Epoch{}, nil
+	}
+	if err != nil {
+		return Epoch{}, l.streamError(err)
+	}
+	records := &jetStream{l.js, s, name}
+	e, err := lastEpoch(ctx, records, l.subject("epoch"))
+	if err != nil {
+		return e, err
+	}
+	return e, l.safe(ctx, records)
+}
+
+// Clock returns by how much this host's clock is before that of the servers, about.
+func (l *Link) Clock(ctx context.Context) (time.Duration, error) {
+	s, err := l.js.Stream(ctx, "covey_"+l.config.Team)
+	if err != nil {
+		return 0, err
+	}
+	return time.Since(s.CachedInfo().TimeStamp).Round(time.Second), nil
+}

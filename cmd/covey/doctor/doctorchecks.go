@@ -263,7 +263,7 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 			"write sandbox: {level: best}"))
 	}
 	findings = append(append(findings, agentFindings(ctx, team)...), x.models(ctx, team)...)
-	findings = append(findings, noticeFindings(team)...)
+	findings = append(append(findings, busFindings(ctx, team)...), noticeFindings(team)...)
 	findings = append(findings, worktreeFindings(workcopies.OutlookOf(ctx, team))...)
 	return append(findings, x.hooks(ctx, team)...)
 }
