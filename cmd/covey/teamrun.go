@@ -166,6 +166,8 @@ func (r *teamRun) showPage(ctx context.Context) {
 func (r *teamRun) show(place state.Place) {
 	r.place = place
 	r.logFile.path = place.Log()
+	mask := (&cli.Masker{Env: r.env, Place: place}).Mask
+	r.env.Out.Mask, r.env.Err.Mask = mask, mask
 	switch {
 	case r.flags.json:
 		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)

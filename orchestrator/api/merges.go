@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -77,6 +78,7 @@ type Review struct {
 	Evidence  []string           `json:"evidence"`  // the members' evidence that it is done
 	Verdicts  []requests.Verdict `json:"verdicts"`  // with their logs only if requested
 	Hints     []hints.Hint       `json:"hints"`     // what a reviewer should look at first, marks first
+	Size      hints.Size         `json:"size"`      // of what its merge brings
 	Tree      string             `json:"tree"`      // git tree of Commit; empty if the commit is gone
 	Push      []string           `json:"push,omitempty"`
 	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
@@ -88,6 +90,12 @@ type Brought struct {
 	Changes   []string `json:"changes"`           // files that it changes itself
 	Protected []string `json:"protected"`         // those that members may change only with approval
 	Request   string   `json:"request,omitempty"` // the open question about it
+}
+
+// InQueue compares two pieces of work for a review queue by how many marks they have and their first tasks: those with marks come first,
+// else the order is that of tasks, so that each keeps its place while others are decided.
+func InQueue(aMarks, bMarks int, aTask, bTask string) int {
+	return cmp.Or(min(bMarks, 1)-min(aMarks, 1), tasks.CompareIDs(aTask, bTask))
 }
 
 // ReviewRequest asks for reviews. Without a task and a member it asks for all

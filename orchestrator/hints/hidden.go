@@ -18,10 +18,9 @@ const (
 	submoduleMode = "160000"
 )
 
-// textEndings are the endings of files that people read, besides those of code.
-var textEndings = []string{
-	".json", ".yml", ".yaml", ".toml", ".xml", ".html", ".css", ".sql", ".cfg", ".ini", ".md", ".rst", ".txt", ".snap", ".golden", ".proto", ".tf", ".gradle",
-}
+// textEndings are the endings of files that people read, besides those of code. Data of other endings are often large, and have a
+// note as binary files have.
+var textEndings = []string{".json", ".yml", ".yaml", ".toml", ".sql", ".cfg", ".ini", ".md", ".snap", ".golden", ".proto", ".tf", ".gradle"}
 
 // isText reports whether people can be expected to read a file.
 func isText(f *FileDiff) bool {

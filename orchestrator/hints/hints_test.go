@@ -226,6 +226,7 @@ func TestKinds(t *testing.T) {
 		{"a breakpoint", edit("f.py", "", "+    breakpoint()"), "(debugging f.py:1)"},
 		{"a text that git takes for binary", bin("pkg/x_test.go", ""), "not-shown pkg/x_test.go; (binary pkg/x_test.go)"},
 		{"a text with a zero byte", bin("docs/x.md", fresh), "not-shown docs/x.md; (binary docs/x.md)"},
+		{"a large text of data", bin("data.txt", fresh), "(binary data.txt)"},
 		{"a picture of a test", bin("testdata/x.png", fresh), "(binary testdata/x.png)"},
 		{"a lock that is too large", bin("package-lock.json", ""), "(binary package-lock.json)"},
 		{"a submodule", "diff --git a/dep b/dep\nindex 1..2 160000\n--- a/dep\n+++ b/dep\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n", "not-shown dep"},

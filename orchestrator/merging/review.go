@@ -75,12 +75,11 @@ func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest)
 		if err != nil {
 			return reply, fmt.Errorf("%s: %w", m.Branch, err)
 		}
-		one.Hints, _ = q.hintsOf(ctx, one)
+		one.Hints, one.Size = q.hintsOf(ctx, one)
 		reply.Reviews = append(reply.Reviews, one)
 	}
-	slices.SortStableFunc(reply.Reviews, func(a, b api.Review) int { // as State.Needs has them
-		marked := min(len(hints.Words(b.Hints)), 1) - min(len(hints.Words(a.Hints)), 1)
-		return cmp.Or(marked, tasks.CompareIDs(first(a.Tasks), first(b.Tasks)))
+	slices.SortStableFunc(reply.Reviews, func(a, b api.Review) int {
+		return api.InQueue(len(hints.Words(a.Hints)), len(hints.Words(b.Hints)), first(a.Tasks), first(b.Tasks))
 	})
 	if r.Task == "" {
 		reply.Loose, err = looseWork(ctx, q, p, r.Member)

@@ -187,6 +187,19 @@ func TestStatesOfMending(t *testing.T) {
 			if m.State != want || m.Round != round || m.Files[0] != "a.go" {
 				t.Fatalf("round %d: %+v", round, m)
 			}
+			if round > maxRounds {
+				continue
+			}
+			// What is merged again before it is mended stays with the same task.
+			again, err := q.returnToAuthor(t.Context(), m, conflict(m, []string{"b.go"}))
+			testkit.Must(t, err)
+			if again.State != want || again.Round != round || again.Fix != m.Fix || again.Files[0] != "b.go" {
+				t.Fatalf("again in round %d: %+v, after %+v", round, again, m)
+			}
+			m = again
+			done := tasks.Completed
+			_, _, err = q.Store.Update(t.Context(), actors.Actor{Name: actors.Operator}, m.Fix, tasks.Patch{Status: &done})
+			testkit.Must(t, err)
 		}
 		if !strings.HasSuffix(m.Reason, "also after 3 attempts to fix it") {
 			t.Errorf("reason %q", m.Reason)

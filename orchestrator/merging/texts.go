@@ -90,6 +90,10 @@ func (q *Queue) returnToAuthor(ctx context.Context, m tasks.Merge, s setback) (t
 		}
 	}
 	m.Files, m.Refused = s.files, s.person
+	if t, err := q.Store.Task(ctx, m.Fix); m.Fix != "" && err == nil && t.Status != tasks.Completed {
+		// It was merged again before its author had mended it, who goes on with the same task.
+		return q.set(ctx, m, tasks.MergeReturned, s.reason)
+	}
 	if m.Round++; m.Round > maxRounds {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("%s, also after %d attempts to fix it", s.reason, maxRounds))
 	}

@@ -37,6 +37,9 @@ ana.1 hook_finished {"event":"TaskCompleted","tool_use_id":"g2","command":"./a",
 			func(s *State) any { return words(s.Gates[0].Verdict, s.Gates[0].By) }, "refused [./a]"},
 		{"awaits", task + ended + `ana.1 hook_finished {"event":"TaskCompleted","tool_use_id":"g2","command":"./b","outcome":"await","awaits":"the approval of rev"}`,
 			gates, "TaskCompleted turn_end ana 1 1  1 awaits [./b] the approval of rev 4s; "},
+		{"its member hears that it awaits", task + ended + `ana.1 hook_finished {"event":"TaskCompleted","tool_use_id":"g2","command":"./b","outcome":"await","awaits":"the approval of rev"}
+ana.1 hook_feedback {"event":"TaskCompleted","tool_use_id":"g2","text":"wait","path":"tool","task_id":"1"}`,
+			func(s *State) any { return words(s.Gates[0].Verdict, s.Gates[0].By) }, "awaits [./b]"},
 		{"observed", stop + `ana.1 hook_finished {"event":"Stop","tool_use_id":"g1","command":"./a","outcome":"blocking","observed":"block"}`,
 			gates, "Stop turn_end ana 1   1 agreed []  2s; "},
 		{"halted", stop + `ana.1 hook_finished {"event":"Stop","tool_use_id":"g1","command":"./a","outcome":"success"}

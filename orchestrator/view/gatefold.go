@@ -219,7 +219,7 @@ func (s gateFold) feedback(l events.Event, e events.HookFeedback) {
 	by := ""
 	if g := s.index.gates[e.ToolUseID]; g != nil {
 		g.Last, g.At, g.Reason = l.Seq, Moment(cmp.Or(e.Path, string(g.At))), cmp.Or(g.Reason, cut(said))
-		if g.Verdict != Halted {
+		if g.Verdict != Halted && g.Verdict != Awaits { // that it waits is said to the member, too
 			s.judged(g, Refused, l.Time)
 		}
 		by = strings.Join(g.By, ", ")

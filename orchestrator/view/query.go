@@ -247,8 +247,7 @@ func (s *State) Needs() []api.Need {
 		case merges != (b.Kind == api.NeedsMerge):
 			return -1
 		case merges:
-			marked := min(len(b.Marks), 1) - min(len(a.Marks), 1)
-			return cmp.Or(marked, tasks.CompareIDs(a.Task, b.Task))
+			return api.InQueue(len(a.Marks), len(b.Marks), a.Task, b.Task)
 		}
 		return a.Since.Compare(b.Since)
 	})

@@ -32,7 +32,7 @@ func Logs(env *cli.Env) *cobra.Command {
 		Short: "Print the journal of a member, or of the whole team",
 		Long: `Print what happened in the team: prompts, texts, tool calls and their results,
 hooks, messages and tasks. It also works without a running team. --json prints the
-journal's own lines of all runs, one object a line.`,
+journal's own lines of all runs, one object a line. Secrets are masked.`,
 		Example: `  covey logs backend
   covey logs -f                # the whole team, as it happens
   covey logs backend -n 100
@@ -62,6 +62,7 @@ journal's own lines of all runs, one object a line.`,
 func printLogs(
 	ctx context.Context, env *cli.Env, place state.Place, f logFlags, want func(events.Event) bool,
 ) error {
+	env.Out.Mask = (&cli.Masker{Env: env, Place: place}).Mask
 	show := view.LinePrinter(env.Out, f.json)
 	after := uint64(0)
 	if f.lines > 0 {

@@ -26,10 +26,11 @@ func Review(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review [TASK|MEMBER]",
 		Short: "Show finished work: what it changes, what gates say, what blocks it",
-		Long: `Show finished work that is not merged: its branch, its changes, the verdicts of the
-gates, whether it conflicts with its target branch, and hints: what to look at first,
-such as removed tests, a changed gate, or files that are protected or not its author's.
-With a task, also show work that is already merged. Nothing is changed.
+		Long: `List finished work that is not merged, that with marks first: what a reviewer should
+look at, such as removed tests, a changed gate, or files that are protected or not its
+author's. With a task or a member, show the work in full: its branch, its changes, the
+verdicts of the gates, whether it conflicts with its target branch, and all hints; of a
+task, also work that is already merged. Nothing is changed.
 
 With --return, send the work on a task back to its author: an open question about it
 is denied; work that is not merged yet leaves the merge queue, and its author gets a
@@ -67,11 +68,15 @@ work to merge is opened again.`,
 			case len(reply.Reviews)+len(reply.Loose) == 0:
 				env.Out.Printf("no finished work waits\n")
 			}
-			for i, one := range reply.Reviews {
-				if i > 0 {
-					env.Out.Printf("\n")
+			if len(args) == 0 && !logs {
+				printQueue(env.Out, reply.Reviews)
+			} else {
+				for i, one := range reply.Reviews {
+					if i > 0 {
+						env.Out.Printf("\n")
+					}
+					printReview(env.Out, one)
 				}
-				printReview(env.Out, one)
 			}
 			for _, l := range reply.Loose {
 				env.Out.Printf("%s\n", term.PlainLine(l.String()+"; covey merge "+l.Member+" takes it"))
@@ -84,6 +89,45 @@ work to merge is opened again.`,
 	cmd.Flags().StringVar(&back, "return", "", "send the work on the task back to its author, who is told `TEXT`")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// printQueue prints a row for each piece of work.
+func printQueue(out *term.Screen, list []api.Review) {
+	if len(list) == 0 {
+		return
+	}
+	type piece = api.Review
+	t := term.TableOf(list,
+		term.Text("TASK", func(r piece) string { return strings.Join(r.Tasks, " ") }),
+		term.Text("TITLE", func(r piece) string { return r.Title }),
+		term.Text("BY", func(r piece) string { return r.Member }),
+		term.Text("CHANGES", func(r piece) string {
+			return fmt.Sprintf("+%d −%d in %s", r.Size.Added, r.Size.Removed, term.Plural(r.Size.Files, "file"))
+		}),
+		term.Text("GATES", func(r piece) string {
+			var signs string
+			for _, v := range r.Verdicts {
+				signs += map[bool]string{true: "✓", false: "✗"}[v.Pass]
+			}
+			return signs
+		}),
+		term.Cells("STATE", func(r piece) term.Cell {
+			text := view.MergeState(r.Merge)
+			if len(r.Conflicts) > 0 {
+				text += ", conflicts"
+			}
+			return term.Cell{Text: text, Style: view.MergeStyle(r.State)}
+		}),
+		term.Cells("LOOK AT", func(r piece) term.Cell { return term.Cell{Text: view.MarksText(hints.Words(r.Hints)), Style: term.Red} }).IfAny(),
+	)
+	t.Whole = true
+	t.Print(out)
+	for _, r := range list {
+		if r.Reason != "" {
+			out.Line(term.Faint, mergeLine(r.Merge))
+		}
+	}
+	out.Line(term.Faint, "covey review TASK shows one, with --return TEXT sends it back; covey merge TASK merges it, --unmarked all without marks")
 }
 
 // returnWork sends the work on a task back to its author.

@@ -208,7 +208,7 @@ func (m *model) wholeText(height int) []string {
 
 // label returns what stands before the typed line, and the columns that the line has.
 func (m *model) label() (text string, room int) {
-	text = term.Fit(m.typing.label, m.width*2/3)
+	text = term.FitMiddle(m.typing.label, m.width*2/3) // its end says what to type
 	return text, m.width - ansi.StringWidth(text)
 }
 
@@ -237,10 +237,11 @@ func (m *model) status() string {
 
 // noticed draws what became of an act.
 func (m *model) noticed() string {
+	text := term.FitMiddle(m.notice, m.width) // its end says what to do
 	if m.bad {
-		return m.screen.Paint(term.Red, m.notice)
+		return m.screen.Paint(term.Red, text)
 	}
-	return m.screen.Paint(term.Green, m.notice)
+	return m.screen.Paint(term.Green, text)
 }
 
 // cursor returns where the cursor stands while somebody types.

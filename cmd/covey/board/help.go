@@ -1,6 +1,7 @@
 package board
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,7 +39,7 @@ func (m *model) keyLine() string {
 	case m.whole:
 		hints = append(deedHints(m.chosen(), m.scene.runs), filter, keyHint{"Esc", "back"})
 	default:
-		hints = append(deedHints(m.chosen(), m.scene.runs), filter, keyHint{"Tab", "next"},
+		hints = append(m.pickHints(), filter, keyHint{"Tab", "next"},
 			keyHint{"Enter", "zoom"}, keyHint{"PgUp", "scroll"})
 	}
 	return m.pencil().hints(hints, out, m.width)
@@ -87,6 +88,20 @@ func (p pencil) hintLine(hints, out []keyHint) string {
 	return b.String()
 }
 
+// pickHints names what keys do with the row, and with what is chosen.
+func (m *model) pickHints() []keyHint {
+	r := m.chosen()
+	hints := deedHints(r, m.scene.runs)
+	if n := len(m.pickedRows()); n > 0 && m.scene.runs {
+		hints = slices.DeleteFunc(hints, func(h keyHint) bool { return h.key == "m" })
+		hints = append([]keyHint{{"m", fmt.Sprintf("merge the %d chosen", n)}}, hints...)
+	}
+	if m.from == needs && r.work && m.scene.runs {
+		hints = append(hints, keyHint{"x", "choose"})
+	}
+	return hints
+}
+
 // deedHints names what keys do with a row of a team that runs.
 func deedHints(r row, runs bool) []keyHint {
 	var hints []keyHint
@@ -107,8 +122,9 @@ func helpLines(height int) []string {
   i           interrupt the member's turn and hold it
   m, r, M     merge the finished work on a task, return it with a reason, merge
               all that has no marks
+  x           choose finished work, or no longer; then m merges what is chosen
   Tab, 1-4    the next list; the first, …, the log
-  Up, Down    choose a row; its log and what else is known of it are shown
+  Up, Down    the next row, as j and k; its log and what else is known of it are shown
   PgUp, PgDn  scroll the log by a page; Shift-Up, Shift-Down by a line
   Home, End   the first and the last row; in the log, the oldest and the newest
   Enter       one pane fills the board: the whole text of a question, the log

@@ -44,6 +44,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.help = true
 	case "esc":
 		m.out()
+	case "x":
+		m.pick()
 	case "/":
 		m.typing = &typing{label: "only what contains: ", filter: true}
 		m.line.set(m.filter())
@@ -58,6 +60,8 @@ func (m *model) out() {
 	switch {
 	case m.whole:
 		m.whole = false
+	case m.pickedRows() != nil:
+		m.unpick()
 	case m.filter() != "":
 		m.search("")
 	case m.log.isUp():
@@ -187,6 +191,10 @@ func (m *model) search(text string) {
 
 // verb does what a key does with the chosen row, or asks about it first.
 func (m *model) verb(name string) tea.Cmd {
+	if picked := m.pickedRows(); name == "m" && picked != nil && m.scene.runs {
+		m.askPicked(picked)
+		return nil
+	}
 	known := Verb("") // of the key
 	for _, d := range deeds {
 		if d.key != name {
@@ -203,7 +211,7 @@ func (m *model) verb(name string) tea.Cmd {
 			return nil
 		case !d.can(r):
 		case d.ask == "":
-			return m.start(d.act(r), "")
+			return m.start("", d.act(r))
 		default:
 			m.ask(d)
 			return nil
@@ -296,6 +304,9 @@ func (m *model) enter(t *typing) tea.Cmd {
 		m.typing = nil
 	}
 	act, text := t.act, m.line.submit()
+	if t.more != nil {
+		m.unpick()
+	}
 	if t.confirm == "" {
 		act.Text = text
 	}
@@ -312,5 +323,5 @@ func (m *model) enter(t *typing) tea.Cmd {
 			return nil
 		}
 	}
-	return m.start(act, text)
+	return m.start(text, append([]Act{act}, t.more...)...)
 }

@@ -79,7 +79,7 @@ func (l *Live) Tell(notice string) {
 
 // News shows a problem of covey itself, and adds it to the log of the team.
 func (l *Live) News(text string) {
-	l.arrived.addRow(noteRow(view.Entry{Time: time.Now(), Who: "covey", Text: term.Short(text), Style: term.Yellow}))
+	l.arrived.addRow(noteRow(view.Entry{Time: time.Now(), Who: "covey", Text: term.ShortMiddle(text), Style: term.Yellow}))
 	l.arrived.put(func() { l.arrived.notice, l.arrived.bad = text, true })
 }
 

@@ -1,8 +1,10 @@
 package board
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -101,7 +103,8 @@ type typing struct {
 	filter bool // the line is the filter of the focused pane
 	deed   deed
 	act    Act
-	stays  bool // the line stays for more to be sent
+	more   []Act // done after act
+	stays  bool  // the line stays for more to be sent
 	// confirm is the word that has to be typed; empty: none.
 	confirm string
 }
@@ -201,6 +204,7 @@ func (m *model) done(msg doneMsg) {
 // take takes up what has changed in the team.
 func (m *model) take(n news) {
 	m.scene = n.scene
+	m.keepPicked(n.scene.rows[needs])
 	for i := range m.lists {
 		m.lists[i].set(n.scene.rows[i])
 	}
@@ -239,7 +243,7 @@ func (m *model) chosen() row {
 func (m *model) follow() { m.log.choose(m.chosen().member, m.logFilter) }
 
 // say shows a notice above the keys, until the next one or the next key.
-func (m *model) say(text string, bad bool) { m.notice, m.bad = term.Short(text), bad }
+func (m *model) say(text string, bad bool) { m.notice, m.bad = term.ShortMiddle(text), bad }
 
 // maxAsked is how many full texts of questions are kept.
 const maxAsked = 50
@@ -272,12 +276,21 @@ func (m *model) about() string {
 	return r.about
 }
 
-// start does an act outside of the model.
-func (m *model) start(a Act, typed string) tea.Cmd {
+// start does acts outside of the model, one after another. One that fails keeps the others from nothing.
+func (m *model) start(typed string, acts ...Act) tea.Cmd {
 	m.say("asking the team…", false)
 	return func() tea.Msg {
-		said, err := m.do(a)
-		return doneMsg{said, typed, err}
+		var said []string
+		var faults []error
+		for _, a := range acts {
+			text, err := m.do(a)
+			if err != nil {
+				faults = append(faults, err)
+			} else if text != "" {
+				said = append(said, text)
+			}
+		}
+		return doneMsg{strings.Join(said, "; "), typed, errors.Join(faults...)}
 	}
 }
 

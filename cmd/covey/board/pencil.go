@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,15 +70,25 @@ func (p pencil) list(which pane, l *list, focused bool, size [2]int) []string {
 	}
 	c.name, c.word = min(c.name, max(width/5, term.MinColumn)), min(c.word, max(width*2/5, term.MinColumn))
 	c.who = min(c.who, max(width/6, term.MinColumn))
+	picking := slices.ContainsFunc(l.rows, func(r row) bool { return r.picked })
 	for i, r := range rows {
-		mark := "  "
+		mark := " "
 		switch {
 		case from+i == l.at && focused:
-			mark = "> "
+			mark = ">"
 		case from+i == l.at:
-			mark = "· "
+			mark = "·"
 		}
-		lines = append(lines, term.Fit(mark+p.row(r, c, mark == "> "), width))
+		line := mark + " "
+		if picking {
+			line += map[bool]string{true: "x ", false: "  "}[r.picked]
+		}
+		line += p.row(r, c, mark == ">")
+		text := r.text
+		if room := width - ansi.StringWidth(line); room >= leastWidth && which == needs {
+			text = term.FitMiddle(text, room) // its end says what to do
+		}
+		lines = append(lines, term.Fit(line+text, width))
 	}
 	return lines
 }
@@ -93,7 +104,7 @@ func (p pencil) word(r row) string {
 	return r.word + " " + term.Elapsed(p.now.Sub(r.since))
 }
 
-// row draws a row. Its state is coloured, and its name is bold if it is what keys act on.
+// row draws a row but for its text. Its state is coloured, and its name is bold if it is what keys act on.
 func (p pencil) row(r row, c columns, isChosen bool) string {
 	style := term.Normal
 	if isChosen {
@@ -108,5 +119,5 @@ func (p pencil) row(r row, c columns, isChosen bool) string {
 	if r.silent != "" {
 		line += r.silent + "  "
 	}
-	return line + r.text
+	return line
 }

@@ -79,3 +79,35 @@ func TestMaskedBoard(t *testing.T) {
 		t.Error(all)
 	}
 }
+
+// TestPickedWork: x chooses finished work, m merges what is chosen, with a word to type if some of it has marks, and Esc
+// chooses nothing any more. What gets marks meanwhile is not chosen any more.
+func TestPickedWork(t *testing.T) {
+	b := newBoard(t, 100, 30)
+	b.sees(reviewed()...)
+	b.press("j", "x", "j", "x")
+	b.shows("> x ana  to merge ", "m merge the 2 chosen")
+	b.press("m")
+	b.shows("merge 2 chosen pieces of work?")
+	b.press("enter")
+	if len(b.acts) != 2 || b.acts[0] != (Act{Verb: Merge, Task: "1"}) || b.acts[1] != (Act{Verb: Merge, Task: "10"}) || b.pickedRows() != nil {
+		t.Fatalf("%+v, chosen are %v", b.acts, b.pickedRows())
+	}
+	b.press("k", "k", "x", "j", "x", "m")
+	b.shows("⚠ merge 2 chosen, 1 with marks? Read them, then type merge:")
+	b.press("enter")
+	b.shows("nothing was done")
+	b.sees(teamtest.Line(30, "", "work_hints", `{"merge":"1","commit":"c","hints":[{"kind":"secret","mark":true,"word":"secret","text":"A key."}],"size":{"files":1}}`))
+	if picked := b.pickedRows(); len(picked) != 1 || picked[0].task != "2" {
+		t.Errorf("chosen are %+v", picked)
+	}
+	b.press("esc")
+	if b.pickedRows() != nil {
+		t.Error("something is chosen still")
+	}
+	b.press("2", "x")
+	b.shows("there is no finished work to choose here")
+	if len(b.acts) != 2 {
+		t.Errorf("%+v", b.acts)
+	}
+}

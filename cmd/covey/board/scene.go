@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // scene is what the lists and the heading show of a team at one moment. Nothing in it belongs to
@@ -52,6 +53,8 @@ type row struct {
 	clean   bool   // it waits, was looked at and has no marks
 	again   bool   // to merge it asks a question again
 	returns bool   // the work on task can be sent back
+	work    bool   // it is finished work that a person decides about
+	picked  bool   // it is chosen, to be merged with others
 }
 
 // masked returns a text without secrets; mask may be nil.
@@ -148,8 +151,9 @@ func needRows(s *view.State, runs bool) []row {
 		switch n.Kind {
 		case api.NeedsAnswer:
 			r.request, r.who = n.ID, term.PlainLine(n.ID)
+			r.work = n.Task != "" && (n.Asks == requests.AskApproval || n.Asks == requests.AskMerge)
 		case api.NeedsMerge, api.NeedsDecision:
-			r.merges, r.again, r.who = true, n.Again, term.PlainLine(n.Task)
+			r.merges, r.work, r.again, r.who = true, true, n.Again, term.PlainLine(n.Task)
 			m := s.Merge(n.ID)
 			r.text = pieceText(works, m, n)
 			if t := s.Task(n.Task); t != nil {

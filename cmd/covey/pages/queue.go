@@ -91,10 +91,7 @@ func Queue(s *view.State, w view.Works) (list, over []Piece) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Piece) int {
-		if marked := min(len(b.Marks()), 1) - min(len(a.Marks()), 1); marked != 0 {
-			return marked
-		}
-		return tasks.CompareIDs(a.Task, b.Task)
+		return api.InQueue(len(a.Marks()), len(b.Marks()), a.Task, b.Task)
 	})
 	return list, over
 }
@@ -143,15 +140,17 @@ func (d *Drawing) review() *Section {
 	head := struct {
 		Form           string
 		Up             bool
+		Asks           bool // there is a question, which is answered without a team, too
 		Waiting, Marks int
 		Clean          []string // the versions of those without marks
 	}{Form: d.Form, Up: d.Now != nil}
 	for _, p := range list {
 		if p.Decide {
 			head.Waiting++
+			head.Asks = head.Asks || p.Ask != ""
 			head.Marks += min(len(p.Marks()), 1)
 		}
-		if p.Clean() {
+		if p.Clean() && head.Up {
 			head.Clean = append(head.Clean, p.Version())
 		}
 	}

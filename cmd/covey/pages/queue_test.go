@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -95,6 +96,34 @@ func TestQueueKeepsPlaces(t *testing.T) {
 	for _, state := range []string{"queued", "testing", "held", "returned", "merged", "dropped"} {
 		if after := rows(queued(t, "merge "+step(2, state))); !slices.Equal(before, after) {
 			t.Errorf("%s: %q after %q", state, after, before)
+		}
+	}
+}
+
+// TestQueueWithoutTeam: the queue of a team that does not run names the commands that merge, and has no buttons for it.
+func TestQueueWithoutTeam(t *testing.T) {
+	t.Parallel()
+	s := queued(t)
+	drawn := func(now *api.Status) string {
+		list, err := (&Drawing{State: s, Form: "token", Now: now, Templates: Templates("/p")}).Sections()
+		i := slices.IndexFunc(list, func(one *Section) bool { return one.ID == "review" })
+		if err != nil || i < 0 {
+			t.Fatal(list, err)
+		}
+		return string(list[i].Head) + fmt.Sprint(list[i].Rows)
+	}
+	if got := drawn(&api.Status{}); !strings.Contains(got, "Merge the 4 without marks") || strings.Contains(got, "covey merge 1") {
+		t.Error(got)
+	}
+	got := drawn(nil)
+	for _, want := range []string{"<code>covey merge --unmarked</code>", "<code>covey merge 1</code>", "Send back…"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	for _, not := range []string{"checkbox", "Merge the", `data-key="m"`} {
+		if strings.Contains(got, not) {
+			t.Errorf("%s in %s", not, got)
 		}
 	}
 }

@@ -37,6 +37,16 @@ type Screen struct {
 	Writer io.Writer
 	File   *os.File // Writer, if it is a terminal
 	Color  bool
+	// Mask, if it is set, replaces secrets in what people read.
+	Mask func(text string) string
+}
+
+// Masked returns a text without the secrets that Mask knows.
+func (s *Screen) Masked(text string) string {
+	if s.Mask == nil {
+		return text
+	}
+	return s.Mask(text)
 }
 
 // NewScreen returns the screen for w. NO_COLOR and TERM=dumb switch colours off.
@@ -90,7 +100,11 @@ func (s *Screen) Paint(st Style, text string) string {
 // Printf prints to the screen. Foreign text among args must be plain already. It
 // ignores write errors, which matter only to commands that print for long.
 func (s *Screen) Printf(format string, args ...any) {
-	fmt.Fprintf(s.Writer, format, args...)
+	if s.Mask == nil {
+		fmt.Fprintf(s.Writer, format, args...)
+		return
+	}
+	fmt.Fprint(s.Writer, s.Mask(fmt.Sprintf(format, args...)))
 }
 
 // Show prints v as JSON, or calls text to print it for people.

@@ -151,7 +151,7 @@ func (s *Screen) Note(st Style, text string) { s.wrapped(st, "  ", text) }
 func (s *Screen) Line(st Style, text string) { s.wrapped(st, "", text) }
 
 func (s *Screen) wrapped(st Style, indent, text string) {
-	lines := []string{PlainLine(text)}
+	lines := []string{s.Masked(PlainLine(text))} // before a secret is broken into two lines
 	if width, _ := s.Size(); width > 0 {
 		lines = Wrapped(lines[0], width-len(indent), width-len(indent))
 	}

@@ -33,7 +33,7 @@ func DeniedText(of accounts.Counts) string {
 		return ""
 	}
 	return fmt.Sprintf("was refused %s that nobody was asked about, the first %s",
-		term.Plural(of.DeniedCalls, "tool call"), term.Short(of.FirstDenied))
+		term.Plural(of.DeniedCalls, "tool call"), term.ShortMiddle(of.FirstDenied))
 }
 
 // printDenied prints, per member, the calls that did not run because nobody was asked, and how a person

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 )
 
@@ -49,16 +50,20 @@ func Lines(s *term.Screen, e Entry, width int) []string {
 
 // printEntry prints a whole entry. It fails if the output is closed.
 func printEntry(s *term.Screen, e Entry) error {
+	e.Text = s.Masked(e.Text)
 	_, err := fmt.Fprintf(s.Writer, "%s\n", strings.Join(Lines(s, e, 0), "\n"))
 	return err
 }
 
 // LinePrinter returns a function that prints lines of the journal as JSON or as text.
-// JSON is one object a line, complete and as in the journal; text omits lines without
-// meaning for people.
+// JSON is one object a line, complete and as in the journal but for secrets; text omits
+// lines without meaning for people.
 func LinePrinter(out *term.Screen, asJSON bool) func(events.Line) error {
 	return func(l events.Line) error {
 		if asJSON {
+			if out.Mask != nil {
+				texts.MaskAll(&l, out.Mask)
+			}
 			text, err := term.CompactJSON(l)
 			if err != nil {
 				return err

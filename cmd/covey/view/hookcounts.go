@@ -39,7 +39,7 @@ func failedText(m api.MemberStatus) string {
 		if h.FailedOpen == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s (%s)", term.Short(h.Command), term.Short(h.Why))
+		text := fmt.Sprintf("%s (%s)", term.Short(h.Command), term.ShortMiddle(h.Why))
 		if each[text] == 0 {
 			parts = append(parts, text)
 		}

@@ -2,8 +2,10 @@ package view
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
@@ -55,5 +57,28 @@ func TestHostileLogs(t *testing.T) {
 			}
 		}
 		teamtest.CheckPlain(t, "logs: "+payload, out.String())
+	}
+}
+
+// TestMaskedLogs: printed lines of the journal have no secret, as text, in brief and as JSON, which stays JSON.
+func TestMaskedLogs(t *testing.T) {
+	s, out := teamtest.Screen()
+	s.Mask = func(text string) string { return strings.ReplaceAll(text, "the-secret", "***") }
+	text := teamtest.Line(7, "ana", "text", `{"text":"it is the-secret"}`)
+	for _, print := range []func(events.Line) error{LinePrinter(s, false), LinePrinter(s, true)} {
+		if err := print(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := BriefPrinter(s)(teamtest.Line(8, "", "team_ended", `{"result":"failed","reason":"the-secret is wrong"}`)); err != nil {
+		t.Fatal(err)
+	}
+	s.Printf("%s\n", "the-secret")
+	s.Line(term.Normal, "the-secret")
+	if got := out.String(); strings.Contains(got, "the-secret") || strings.Count(got, "***") < 5 || !strings.Contains(got, `{"text":"it is ***"}`) {
+		t.Error(got)
+	}
+	if !strings.Contains(string(text.Data), "the-secret") {
+		t.Error("the line itself was changed")
 	}
 }

@@ -42,7 +42,7 @@ func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, e
 	queue := p.pieces()
 	for _, version := range versions {
 		key, _, _ := strings.Cut(version, "@")
-		if err := p.accept(ctx, queue, version, clean); err != nil {
+		if err := p.accept(ctx, queue, version, clean, form); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", named(key), err))
 		} else {
 			done = append(done, named(key))
@@ -62,8 +62,12 @@ func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, e
 	return said, next, errors.Join(faults...)
 }
 
-// accept merges a piece of a queue, or approves it. With clean it must have no marks.
-func (p *Page) accept(ctx context.Context, queue []pages.Piece, version string, clean bool) error {
+// forced is the word that a person types to merge work without asking its gates.
+const forced = "merge"
+
+// accept merges a piece of a queue, or approves it. With clean it must have no marks. The form may say that the gates of one piece are
+// not asked.
+func (p *Page) accept(ctx context.Context, queue []pages.Piece, version string, clean bool, form url.Values) error {
 	i := slices.IndexFunc(queue, func(one pages.Piece) bool { return term.PlainLine(one.Version()) == version })
 	switch {
 	case i < 0 || !queue[i].Decide && queue[i].Merge != tasks.MergeReturned:
@@ -74,11 +78,21 @@ func (p *Page) accept(ctx context.Context, queue []pages.Piece, version string, 
 		_, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{ID: queue[i].Ask, Approve: true})
 		return err
 	}
-	r := api.MergeRequest{Task: queue[i].Task}
+	r := api.MergeRequest{Task: queue[i].Task, Force: form.Has("force")}
+	if word := strings.TrimSpace(form.Get("force")); r.Force && word != forced {
+		return errors.New("nothing was merged: that was not the word " + forced)
+	}
 	if r.Task == "" {
 		r.Member = queue[i].Member
 	}
 	_, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Merge, r), nil)
+	if errors.Is(err, api.ErrNotRunning) {
+		command := "covey merge " + r.Task + r.Member
+		if r.Force {
+			command += " --force"
+		}
+		return fmt.Errorf("the team does not run: type %s", command)
+	}
 	return err
 }
 

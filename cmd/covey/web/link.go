@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/tasks"
@@ -30,6 +31,9 @@ type linkPage struct {
 	Refused string // why the link does not answer
 	Fault   string // what is missing in the answer
 	Done    bool   // it has just answered
+	// Hints are what to look at first in the work that the request is about; Marked reports whether some are marks.
+	Hints  []hints.Hint
+	Marked bool
 }
 
 // showLink shows what a link is about. It changes nothing, because programs that look through
@@ -81,6 +85,9 @@ func (p *Page) link(w http.ResponseWriter, r *http.Request, l api.Link) {
 		status = http.StatusUnprocessableEntity
 	}
 	page.Request, page.More, page.Refused, page.Done = reply.Request, inbox.RequestText(reply.Request), reply.Refused, l.Answer && reply.Refused == ""
+	if work := p.task(pages.AnswerForm{Request: reply.Request}.Task()); work != nil {
+		page.Hints, page.Marked = work.Hints, len(hints.Words(work.Hints)) > 0
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = p.tmpl.ExecuteTemplate(w, "answerlink", page) // the connection may be lost

@@ -13,11 +13,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -137,6 +139,24 @@ func TestLinkNeedsAReason(t *testing.T) {
 	path := "/a/" + l.token
 	l.want(422, "say what is to be changed", "POST", path, url.Values{"say": {"deny"}})
 	l.want(200, "Answered: denied", "POST", path, url.Values{"say": {"deny"}, "feedback": {"not like this"}})
+}
+
+// The page of a link shows what is to be looked at first in the work that it is about, and to approve is not its easy button then.
+func TestLinkShowsMarks(t *testing.T) {
+	l := linkedTo(t, requests.New{Kind: requests.AskMerge, Member: "dev", To: actors.Operator, Text: "may it be merged?", Payload: json.RawMessage(`{"task_id":"1"}`)})
+	l.page.feed.Change(func(s *view.State) {
+		for i, line := range []events.Line{
+			teamtest.Line(1, "", "team_started", `{"goal":"Go","members":["dev"]}`),
+			teamtest.Line(2, "", "task", `{"op":"completed","task":{"id":"1","subject":"Do it","status":"completed","owner":"dev"}}`),
+			teamtest.Line(3, "dev", "merge", `{"id":"1","member":"dev","branch":"b","commit":"c","tasks":["1"],"title":"Do it","into":"main","state":"held","asked":"r1"}`),
+			teamtest.Line(4, "dev", "work_hints", `{"merge":"1","commit":"c","hints":[{"kind":"secret","mark":true,"word":"secret","text":"A key.","places":[{"file":"a.py","line":3}]}],"size":{"files":1}}`),
+		} {
+			line.Seq = uint64(i + 1)
+			s.Apply(line.Event())
+		}
+	})
+	l.want(200, "⚠ secret: A key. (a.py:3)", "GET", "/a/"+l.token, nil)
+	l.want(200, `value="approve">Approve`, "GET", "/a/"+l.token, nil)
 }
 
 // TestLinkIsGuarded: neither a member, nor a page of somebody else, nor another name of the page
