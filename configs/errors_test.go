@@ -54,7 +54,7 @@ func testArchive(t *testing.T, path string) {
 		got := loadErrors(t, dir, f.Name)
 		out = append(out, txtar.File{Name: f.Name + ".errors", Data: []byte(got)})
 		if !*update && got != want[f.Name] {
-			t.Errorf("%s gives\n%s\nwant\n%s", f.Name, got, want[f.Name])
+			t.Errorf("%s gives\n%s\nwant\n%s\nif this is meant: go test ./configs -run TestErrors -update", f.Name, got, want[f.Name])
 		}
 	}
 	if *update {

@@ -11,7 +11,8 @@ import (
 )
 
 // Member is one member of the team. What it has done and the numbers of its turns are of this
-// run; its tasks, mail, texts and Spent are of all runs.
+// run; its tasks, mail, texts and Spent are of all runs. A new field is of one run unless begin
+// copies it.
 type Member struct {
 	Name string `json:"name"`
 	Lead bool   `json:"lead,omitempty"`

@@ -1,6 +1,11 @@
 package view
 
-import "testing"
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
 
 // TestMemberStates: the state of a member follows from its lines, in the turn and between turns.
 func TestMemberStates(t *testing.T) {
@@ -158,4 +163,56 @@ ana.1/h hook_feedback {"event":"SubagentStop","text":"no"}`, func(s *State) any 
 - message {"id":"m1","to":"ana"}
 ana.7 text {"text":"x"}`, member(func(m *Member) string { return words(m.InProgress, m.Unread, m.Turn, m.State) }),
 		"[4] 1 7 working"}}.check(t, "")
+}
+
+// TestMemberOverRuns: of a member, these fields outlast a run, and begin clears the others. Whoever
+// adds a field decides which it is.
+func TestMemberOverRuns(t *testing.T) {
+	t.Parallel()
+	m := &Member{Name: "dev"}
+	fields := reflect.ValueOf(m).Elem()
+	for i := range fields.NumField() {
+		fill(fields.Field(i))
+	}
+	before := *m
+	m.begin(time.Unix(9, 0))
+	var kept []string
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		if reflect.DeepEqual(fields.Field(i).Interface(), reflect.ValueOf(before).Field(i).Interface()) {
+			kept = append(kept, name)
+		}
+	}
+	want := []string{"Name", "Lead", "Left", "Agent", "Awaits", "Held", "Lockout", "InProgress", "Spent", "CostTold",
+		"Unreported", "Unread", "Texts", "Worktree"}
+	if !slices.Equal(kept, want) {
+		t.Errorf("these outlast a run: %q, want %q; begin in teamfold.go decides", kept, want)
+	}
+}
+
+// fill sets a value that is not zero.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.Zero(v.Type().Key()), reflect.Zero(v.Type().Elem()))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Unix(1, 0)))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	default:
+		v.Set(reflect.ValueOf(1).Convert(v.Type()))
+	}
 }
