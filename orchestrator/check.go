@@ -39,7 +39,8 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	}
 	// All parts are read before the first error is returned: who repairs a spec wants to
 	// see all that is wrong with it at once.
-	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team), trust.CheckPolicies(team))
+	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team),
+		launch.CheckBoxes(team, c.programs), trust.CheckPolicies(team))
 }
 
 // Check is New without running the team here: it returns what is not installed and what
@@ -79,7 +80,7 @@ func Warnings(team *configs.Team, managed []string) ([]error, error) {
 		return nil, err
 	}
 	layers.AddManaged(found, warnings)
-	return layers.Warnings, nil
+	return append(layers.Warnings, launch.BoxWarnings(team)...), nil
 }
 
 // splitMissing separates the programs and keys that this machine does not have from the

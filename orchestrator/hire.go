@@ -247,6 +247,9 @@ func (h *seatBuilder) equipment(ctx context.Context, s *crew.Seat, g gear) func(
 		case configs.ACP, configs.Command:
 			return h.programGear(ctx, s, history)
 		}
+		if err := h.boxes.Builtin(ctx, s.Member); err != nil { // a program may have been its agent
+			return nil, nil, err
+		}
 		workspace := h.workspaceTools(ctx, s, g.workdir)
 		tools, err := h.agentTools(s, workspace)
 		if err != nil {

@@ -193,7 +193,7 @@ func (o *Orchestrator) newSeatBuilder(
 		Bin: o.opts.Bin, Place: o.place, Log: d.Log, Store: d.Store, Processes: d.Processes, Ledger: ledger,
 		Timeouts: o.opts.Overrides.Patience, Backoff: o.opts.Overrides.Backoff,
 		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: goals.Text,
-		Charge: shares.Charge, Admit: tools.Admit, Revoke: tools.Revoke,
+		Charge: shares.Charge, Admit: tools.Admit, InBox: tools.InBox, Revoke: tools.Revoke, Box: boxes.Program,
 	})
 	d.Ledger, d.Notices, d.Logins, d.Notes, d.Asks, d.Background = ledger, coordination, logins, notes, asks, background
 	d.Writes, d.Merges, d.Board, d.Programs = written, merges, board, programs

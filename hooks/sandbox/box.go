@@ -30,7 +30,8 @@ type Box struct {
 type Extras struct {
 	// Listeners are addresses, such as "127.0.0.1:4711", that are listened on in a network of the
 	// box's own (level 2, network not on); each is given the listener of each program that starts,
-	// and must return when that is closed.
+	// and must return when that is closed. Elsewhere programs reach what listens on these addresses
+	// outside of the box.
 	Listeners map[string]func(net.Listener)
 	// Refused is called for each request to a host that is not in the policy's list. It may be nil.
 	Refused func(host string)
@@ -51,7 +52,7 @@ func New(p Policy, s Support, x Extras) (*Box, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	lost := losses(p, s)
+	lost := losses(p, s, len(x.Listeners) > 0)
 	if !s.Layers {
 		p.Write, p.Discard = slices.Concat(p.Write, p.Discard), nil
 	}
@@ -98,8 +99,9 @@ func (b *Box) Policy() Policy {
 // kept is what is lost where nothing can be discarded.
 const kept = "what is written to the folders that are to be discarded is kept"
 
-// losses compares what a policy asks for with what a system can hold.
-func losses(p Policy, s Support) (lost []Loss) {
+// losses compares what a policy asks for with what a system can hold. listens means that the box has
+// listeners of its own.
+func losses(p Policy, s Support, listens bool) (lost []Loss) {
 	level := s.Level()
 	add := func(held bool, what string, why Lacks) {
 		lost = append(lost, Loss{What: what, Why: why.Why, Cure: why.Cure, Held: held})
@@ -134,6 +136,8 @@ func losses(p Policy, s Support) (lost []Loss) {
 	switch {
 	case p.Network == NetworkList:
 		add(false, "the list of hosts is not held: all hosts can be reached", why)
+	case p.Network == NetworkOff && listens:
+		add(false, "the network is not off: programs that talk to covey by it reach all hosts", why)
 	case p.Network == NetworkOff:
 		add(true, "programs cannot reach servers of their own on the loopback interface", why)
 	}

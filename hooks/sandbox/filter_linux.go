@@ -132,7 +132,7 @@ func (b *Box) sockets() (f []instruction) {
 	// Node asks for the addresses of the interfaces by a socket of routes.
 	routes := append([]instruction{argument(2)}, when(ifEqual, unix.NETLINK_ROUTE, answer(allowed))...)
 	add(when(ifEqual, unix.AF_NETLINK, append(routes, answer(refused))...)...)
-	if b.level == Mounts || b.policy.Network != NetworkOff {
+	if b.level == Mounts || b.policy.Network != NetworkOff || len(b.extras.Listeners) > 0 {
 		for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
 			add(when(ifEqual, family, answer(allowed))...)
 		}

@@ -47,6 +47,11 @@ func serveProxy(l net.Listener, hosts []string, refused func(string)) {
 	s := &http.Server{Handler: p, ReadHeaderTimeout: dialPatience}
 	_ = s.Serve(l) // the listener was closed
 	_ = s.Close()
+	p.close()
+}
+
+// close ends all connections.
+func (p *proxy) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.tunnels {
@@ -130,13 +135,45 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request, target, by string
 		return
 	}
 	defer near.Close()
+	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	p.join(near, far, sent)
+}
+
+// Forward returns a function for Extras.Listeners that connects programs with an address outside of
+// the box.
+func Forward(address string) func(net.Listener) {
+	return func(l net.Listener) {
+		p := &proxy{tunnels: map[net.Conn]bool{}}
+		var all sync.WaitGroup
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				break // it was closed
+			}
+			all.Go(func() {
+				defer near.Close()
+				far, err := (&net.Dialer{Timeout: dialPatience}).Dial("tcp", address)
+				if err != nil {
+					return
+				}
+				defer far.Close()
+				p.join(near, far, near)
+			})
+		}
+		p.close()
+		all.Wait()
+	}
+}
+
+// join passes what two connections of a tunnel send until both have ended, or the proxy has. sent is
+// what comes from the near one.
+func (p *proxy) join(near, far net.Conn, sent io.Reader) {
 	if !p.keep(near, far) {
 		return
 	}
 	defer p.forget(near, far)
-	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		return
-	}
 	var both sync.WaitGroup
 	both.Go(func() { pass(far, sent) })
 	both.Go(func() { pass(near, far) })

@@ -10,8 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,9 +49,19 @@ type Boxes struct {
 // Kit is what a program gets to run in a box: the box, and variables that lead it to its folders. A
 // nil Kit is no box.
 type Kit struct {
-	box *sandbox.Box
-	env []string
-	key string // of the spec, where a grant can be added
+	box     *sandbox.Box
+	env     []string
+	key     string // of the spec, where a grant can be added
+	program bool   // it is that of an agent program
+}
+
+// Needs are what an agent program needs in its box besides what its member works with.
+type Needs struct {
+	Read, Write []string
+	Environ     []string // its environment, whose PATH leads to programs
+	Hosts       []string // where its model is, which joins the list of hosts
+	// Listeners are addresses outside of the box that it must reach even if it has a network of its own.
+	Listeners map[string]func(net.Listener)
 }
 
 // New returns the boxes of a team.
@@ -70,11 +82,6 @@ func Check(team *configs.Team, place state.Place, support func() sandbox.Support
 		if !s.On() {
 			continue
 		}
-		if s.Level != sandbox.Best && isProgram(m.Agent) {
-			errs = append(errs, fmt.Errorf("member %s: sandbox: level %s cannot be held, because covey does not put agent programs in a box yet; "+
-				"write best, or give it a model", m.Name, s.Level))
-			continue
-		}
 		for _, path := range s.Write {
 			if within(path, place.Home()) || within(place.Home(), path) {
 				errs = append(errs, fmt.Errorf("member %s: sandbox.write: %s is where covey keeps its state; name another folder", m.Name, path))
@@ -85,7 +92,11 @@ func Check(team *configs.Team, place state.Place, support func() sandbox.Support
 			errs = append(errs, fmt.Errorf("member %s: sandbox: level %s cannot be held, because it works in %s, where covey keeps its state; "+
 				"set COVEY_STATE_HOME to another folder", m.Name, s.Level, team.Workspace))
 		}
-		if _, err := sandbox.New(policyOf(s, grantsOf(team.Workspace, own, place.Team), place.Home()), support(), sandbox.Extras{}); err != nil {
+		var extras sandbox.Extras
+		if isProgram(m.Agent) { // the team's tools are on one
+			extras.Listeners = map[string]func(net.Listener){"127.0.0.1:0": nil}
+		}
+		if _, err := sandbox.New(policyOf(s, grantsOf(team.Workspace, own, place.Team), place.Home()), support(), extras); err != nil {
 			errs = append(errs, fmt.Errorf("member %s: %w; write level: best to run with what can be held", m.Name, err))
 		}
 	}
@@ -99,32 +110,67 @@ func Check(team *configs.Team, place state.Place, support func() sandbox.Support
 
 // Ready implements crew.Preparer: it makes the box of a member before its session begins.
 func (b *Boxes) Ready(_ context.Context, m *members.Member) error {
-	s := m.Sandbox
-	if !s.On() || isProgram(m.CurrentAgent()) {
+	kit, err := b.member(m, Needs{})
+	if kit == nil || err != nil {
+		return err
+	}
+	if !isProgram(m.CurrentAgent()) { // Program makes that of its program
+		b.deps.Tell(m.Name, kit.event(b.deps.Support()))
+	}
+	return nil
+}
+
+// Program makes the box of a member whose agent is a program, which is started with it; nil: it has none.
+func (b *Boxes) Program(m *members.Member, n Needs) (*Kit, error) {
+	kit, err := b.member(m, n)
+	if kit == nil || err != nil {
+		return nil, err
+	}
+	kit.program = true
+	b.deps.Tell(m.Name, kit.event(b.deps.Support()))
+	return kit, nil
+}
+
+// Builtin makes the box of a member anew if the last one was that of an agent program.
+func (b *Boxes) Builtin(ctx context.Context, m *members.Member) error {
+	if kit := b.Of(m.Name); kit == nil || !kit.program {
 		return nil
+	}
+	return b.Ready(ctx, m)
+}
+
+// member makes the box of a member; nil: it has none.
+func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
+	s := m.Sandbox
+	if !s.On() {
+		return nil, nil
+	}
+	if s.Network == sandbox.NetworkList {
+		s.Hosts = slices.Concat(s.Hosts, n.Hosts)
 	}
 	top, _ := b.deps.CopyOf(m.Name)
 	g := grantsOf(cmp.Or(top, m.Dir), top != "", b.deps.Place.Team)
 	own := filepath.Join(b.deps.Place.Scratch(), m.Name)
 	g.read = append(g.read, own, filepath.Join(b.deps.Place.Scratch(), m.Name+".env.sh"), filepath.Join(b.deps.Place.Mail(), m.Name),
 		filepath.Dir(b.deps.Place.MemberSocket(m.Name)))
+	g.read = slices.Concat(g.read, n.Read, toolchains(n.Environ))
 	g.write = append(g.write, filepath.Join(own, "cwd"), filepath.Join(b.deps.Place.Memory(), m.Name))
+	g.write = append(g.write, n.Write...)
 	key := "teammates." + m.Name + ".sandbox"
 	if m.Lead {
 		key = "lead.sandbox"
 	}
-	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", m.Name), "cache", func(host string) {
+	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", m.Name), "cache", sandbox.Extras{Listeners: n.Listeners, Refused: func(host string) {
 		b.deps.Tell(m.Name, events.SandboxDenied{Path: host, Access: "connect to", Key: key + ".network"})
-	})
+	}})
 	if err != nil {
-		return fmt.Errorf("its sandbox: %w", err)
+		return nil, fmt.Errorf("its sandbox: %w", err)
 	}
 	kit.key = key
 	b.mu.Lock()
 	b.members[m.Name] = kit
 	b.mu.Unlock()
-	b.deps.Tell(m.Name, kit.event(b.deps.Support()))
-	return nil
+	return kit, nil
 }
 
 // isProgram reports whether an agent is a program of somebody else's.
@@ -151,7 +197,7 @@ func (b *Boxes) Server() (*Kit, error) {
 	if !team.Sandbox.On() {
 		return nil, nil
 	}
-	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, team.Name), filepath.Join(b.deps.Place.Dir, "boxes", "_servers"), "cache", nil)
+	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, team.Name), filepath.Join(b.deps.Place.Dir, "boxes", "_servers"), "cache", sandbox.Extras{})
 }
 
 // Hook returns the box in which a hook runs in a folder; nil: it has none. member is whose session it
@@ -185,7 +231,7 @@ func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 	if own {
 		g.read = append(g.read, scriptsIn(team.Workspace, append([]string{h.Command}, h.Args...))...)
 	}
-	kit, err := b.kit(team.GateSandbox, g, gatesFolder(b.deps.Place), "gate-cache", nil)
+	kit, err := b.kit(team.GateSandbox, g, gatesFolder(b.deps.Place), "gate-cache", sandbox.Extras{})
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of gates: %w", err)
 	}
@@ -194,8 +240,7 @@ func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 }
 
 // kit makes a box with a folder of its own, home, and a folder of caches, which is named relative to that of the state.
-// refused is called for each host that is not in the list; it may be nil.
-func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, refused func(host string)) (*Kit, error) {
+func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, x sandbox.Extras) (*Kit, error) {
 	cache = filepath.Join(b.deps.Place.Dir, cache)
 	temp := filepath.Join(home, "tmp")
 	for _, dir := range []string{temp, cache} {
@@ -210,8 +255,8 @@ func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, refused fun
 	env, modules := caches(b.deps.Environ, cache, b.proxy)
 	g.read = append(g.read, modules...)
 	policy := policyOf(s, g, b.deps.Place.Home())
-	policy.Temp = temp
-	box, err := sandbox.New(policy, b.deps.Support(), sandbox.Extras{Refused: refused, Layers: home})
+	policy.Temp, x.Layers = temp, home
+	box, err := sandbox.New(policy, b.deps.Support(), x)
 	if err != nil {
 		return nil, err
 	}

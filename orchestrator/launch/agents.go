@@ -309,7 +309,7 @@ func (p preset) loginState(env func(string) string, there func(string) bool) (Lo
 
 // at returns the path of a login file and its form for people. path is empty where the
 // user has no home directory.
-func (f loginFile) at(env func(string) string) (path, shown string) {
+func (f userFile) at(env func(string) string) (path, shown string) {
 	if f.variable != "" {
 		if dir := env(f.variable); dir != "" {
 			path = filepath.Join(dir, f.path)

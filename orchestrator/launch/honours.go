@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -33,6 +34,17 @@ type Honours struct {
 	MCP     string          `json:"mcp"`               // how it gets the team tools: http, stdio, shell (the covey commands) or builtin
 	Version string          `json:"version,omitempty"` // measured version
 	Date    string          `json:"date,omitempty"`    // of the measurement, such as 2026-11
+	// Boxed is what differs in Tools in a sandbox of covey's, where the program's own is off.
+	Boxed map[string]Hold `json:"boxed,omitempty"`
+}
+
+// in returns what holds in a sandbox.
+func (h Honours) in(s configs.Sandbox) Honours {
+	if s.On() {
+		h.Tools = maps.Clone(h.Tools)
+		maps.Copy(h.Tools, h.Boxed)
+	}
+	return h
 }
 
 // Asks summarizes Tools: enforced if all calls ask first, detected if some do not, no

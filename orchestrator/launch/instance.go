@@ -39,6 +39,8 @@ type instance struct {
 	past programSession
 	bill *accounts.Bill
 	last string // the member's last text before this run
+	// logins are shared with the program in its box; nil: it uses them itself.
+	logins *sharedLogins
 	// noMemory is set if another program did the member's earlier work, so that this
 	// one has no memory of it.
 	noMemory bool
@@ -47,7 +49,7 @@ type instance struct {
 // options returns what programs of all kinds are started with.
 func (f *instance) options(start *offer) shared.Options {
 	return shared.Options{
-		Command: append(f.launch.argv[:1:1], start.args...), Env: start.env, Dir: start.workspace,
+		Command: append(f.launch.argv[:1:1], start.args...), Env: start.env, Dir: start.workspace, Box: start.box,
 		Enter: f.enter(start), System: f.system, Session: f.past.ID, OnSession: f.keepSession,
 		Brief: f.lostBrief, History: f.History, Started: f.alive,
 		// A program that reports its cost (claude) counts from the start of its session.
@@ -79,10 +81,15 @@ func (f *instance) offer(ctx context.Context) (*offer, error) {
 	start.set("COVEY_MEMBER", member.Name)
 	start.set("PWD", f.Member.Dir)
 	start.env = append(start.env, f.Environ...)
+	own := len(start.env)
 	if err := f.launch.complete(start, member.Agent.Env, member.Agent.NativeHooks); err != nil {
 		return nil, err
 	}
-	return start, f.scripted(ctx, start)
+	model, err := f.scripted(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	return start, f.boxed(start, model, own)
 }
 
 // complete adds to an offer what the program and its agent set, and writes the program's settings.
@@ -107,19 +114,20 @@ func (l Found) complete(start *offer, own []configs.EnvVar, nativeHooks bool) er
 	return nil
 }
 
-// scripted lets the program use its member's script as its model, if there is one.
-func (f *instance) scripted(ctx context.Context, start *offer) error {
+// scripted lets the program use its member's script as its model, if there is one, and returns the URL
+// of its server.
+func (f *instance) scripted(ctx context.Context, start *offer) (url string, err error) {
 	played := f.programs.deps.Scripts()[f.Member.CurrentAgent().Model.Script]
 	if played == nil {
-		return nil
+		return "", nil
 	}
 	home, err := home(f.programs.deps.Place, f.Member.Name)
 	if err != nil {
-		return err
+		return "", err
 	}
 	url, key, err := f.programs.models.admit(ctx, played, f.programs.deps.Log)
 	if err != nil {
-		return fmt.Errorf("serve its script: %w", err)
+		return "", fmt.Errorf("serve its script: %w", err)
 	}
 	// The locations of the user's settings do not concern it then.
 	before := offer{env: slices.Clone(start.env)}
@@ -128,7 +136,7 @@ func (f *instance) scripted(ctx context.Context, start *offer) error {
 		user := []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
 		return slices.Contains(user, name) || f.launch.preset.routed(name, before.value)
 	})
-	return f.launch.program.offline(start, url, key, home)
+	return url, f.launch.program.offline(start, url, key, home)
 }
 
 // connect gives the program access to the team tools, with a new token each time it

@@ -37,7 +37,7 @@ func CheckDemands(team *configs.Team, sources []settings.Source, look func(strin
 	everybody := hookDemands(sources, "", mandatory)
 	var errs []error
 	for m := range team.EachAndTemplates() {
-		held := honoursOf(m.Agent, look)
+		held := honoursOf(m.Agent, look).in(m.Sandbox)
 		for _, d := range slices.Concat(ruleDemands(*m), planDemands(*m), everybody, hookDemands(sources,
 			m.Name, mandatory)) {
 			if open := d.unmet(held); len(open) > 0 {
@@ -167,7 +167,7 @@ func refusal(team *configs.Team, m configs.Member, d demand, look func(string) (
 		}
 	}
 	for other := range team.EachAndTemplates() {
-		if len(d.unmet(honoursOf(other.Agent, look))) == 0 {
+		if len(d.unmet(honoursOf(other.Agent, look).in(other.Sandbox))) == 0 {
 			here = append(here, other.Name)
 		}
 	}

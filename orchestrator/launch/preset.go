@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -15,9 +16,14 @@ import (
 // preset is an agent program that covey knows how to start.
 type preset struct {
 	name     configs.Preset
-	programs []program   // the first that is installed serves
-	keyVars  []string    // variables that hold API keys, which pass with `auth: key` only; the first is the one to set
-	logins   []loginFile // files that exist after a login
+	programs []program  // the first that is installed serves
+	keyVars  []string   // variables that hold API keys, which pass with `auth: key` only; the first is the one to set
+	logins   []userFile // files that exist after a login
+	// settings are files and folders of the user's that the program reads: it gets a copy of them in a
+	// box, where it has a home of its own.
+	settings []userFile
+	// hosts are where its model and its login are. If there are none, they depend on its settings.
+	hosts []string
 	// firstAlone means that two programs can corrupt the folder of the first login if
 	// they create it at the same time.
 	firstAlone bool
@@ -28,12 +34,19 @@ type preset struct {
 	node       string // the first version of Node.js that its package admits; empty: the package does not say
 }
 
-// loginFile is a file that exists after a login. covey checks that it exists and never
-// reads it.
-type loginFile struct {
+// userFile is a file or folder that a program keeps for its user.
+type userFile struct {
 	variable string // names the folder; empty: there is no such variable
 	folder   string // under HOME, where the variable is not set
 	path     string // relative to the folder
+}
+
+// userFiles returns files of one folder.
+func userFiles(variable, folder string, paths ...string) (all []userFile) {
+	for _, path := range paths {
+		all = append(all, userFile{variable, folder, path})
+	}
+	return all
 }
 
 // program is one way to run a preset.
@@ -70,6 +83,8 @@ type program struct {
 	// nativeHooksOff disables the program's own hooks; nil: it has none, or they cannot
 	// be disabled.
 	nativeHooksOff func(o *offer) error
+	// sandboxOff disables the program's own sandbox, which cannot be made in a box; nil: it has none.
+	sandboxOff func(o *offer) error
 	// offline makes the program use the model server at url with an API key, in its own
 	// existing home directory. Every preset has one. It writes nothing outside of home.
 	offline func(o *offer, url, key, home string) error
@@ -84,6 +99,7 @@ type offer struct {
 	workspace string
 	rules     permission.Policy // of the member
 	meta      object            // _meta of session/new; nil: none
+	box       *sandbox.Box      // in which it runs; nil: none
 }
 
 // presets returns all programs that covey knows, in display order. Callers must not change them.

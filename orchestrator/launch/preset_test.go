@@ -194,7 +194,7 @@ func TestFindProgram(t *testing.T) {
 			// It says how files are read and not whose they are.
 			filepath.Join(folder, "dist", "package.json"): `{"type":"module"}`,
 		} {
-			if err := writePrivate(file, []byte(text)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -255,7 +255,7 @@ func TestFindTellsVersionsApart(t *testing.T) {
 			path:                                  "",
 			filepath.Join(folder, "package.json"): fmt.Sprintf(`{"name":%q,"version":%q}`, pkg, version),
 		} {
-			if err := writePrivate(file, []byte(text)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -280,12 +280,13 @@ func TestFindTellsVersionsApart(t *testing.T) {
 
 // TestPatchJSON merges, and keeps its hands off what is no JSON.
 func TestPatchJSON(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deep", "settings.json")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "deep", "settings.json")
 	for _, fields := range []object{
 		{"a": object{"b": 1, "c": object{"d": true}}, "list": []string{"x"}},
 		{"a": object{"c": object{"e": false}}, "list": []string{"y"}},
 	} {
-		if err := patchJSON(path, fields); err != nil {
+		if err := patchJSON(dir, "deep/settings.json", fields); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -306,8 +307,20 @@ func TestPatchJSON(t *testing.T) {
 	if err := os.WriteFile(path, []byte("no json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := patchJSON(path, object{"a": 1}); err == nil || !strings.Contains(err.Error(), "settings.json") {
+	if err := patchJSON(dir, "deep/settings.json", object{"a": 1}); err == nil || !strings.Contains(err.Error(), "settings.json") {
 		t.Errorf("a file that is no JSON: %v", err)
+	}
+	// A program that may write in the folder leads nobody out of it by a link.
+	outside := filepath.Join(t.TempDir(), "settings.json")
+	if err := os.WriteFile(outside, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link.json")); err != nil {
+		t.Skip("no symbolic links:", err)
+	}
+	err = patchJSON(dir, "link.json", object{"a": 1})
+	if data, _ := os.ReadFile(outside); err == nil || string(data) != "{}" {
+		t.Errorf("behind a link there is %s (%v)", data, err)
 	}
 }
 

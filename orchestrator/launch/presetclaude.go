@@ -43,6 +43,10 @@ func claude() preset {
 			o.claudeSettings(object{"disableAllHooks": true})
 			return nil
 		},
+		sandboxOff: func(o *offer) error {
+			o.claudeSettings(claudeNoSandbox())
+			return nil
+		},
 		offline: claudeOffline,
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
@@ -67,12 +71,16 @@ func claude() preset {
 			connect:        claudeConnect,
 			writeSettings:  func(o *offer) error { return o.claudeArgument(object{"permissions": claudeRules(o.rules)}) },
 			nativeHooksOff: func(o *offer) error { return o.claudeArgument(object{"disableAllHooks": true}) },
+			sandboxOff:     func(o *offer) error { return o.claudeArgument(claudeNoSandbox()) },
 			offline:        claudeOffline,
 			honours:        measuredCommand("claude 2.1.330"),
 		}},
 		keyVars: []string{"ANTHROPIC_API_KEY"},
-		logins:  []loginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
-		login:   "claude /login", loginPkg: "@anthropic-ai/claude-code",
+		logins:  []userFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
+		settings: append(userFiles("CLAUDE_CONFIG_DIR", ".claude", "settings.json", "CLAUDE.md", "agents", "commands", "skills", "rules",
+			"output-styles", "plugins"), userFile{"CLAUDE_CONFIG_DIR", "", ".claude.json"}),
+		hosts: []string{"api.anthropic.com", "platform.claude.com", "console.anthropic.com", "claude.ai"},
+		login: "claude /login", loginPkg: "@anthropic-ai/claude-code",
 		install: "npm i -g @agentclientprotocol/claude-agent-acp@latest", node: "22",
 	}
 }
@@ -85,6 +93,9 @@ func (o *offer) claudeSettings(fields object) {
 	merge(o.meta, object{"claudeCode": object{"options": object{"settings": object{}}}})
 	merge(o.meta, object{"claudeCode": object{"options": object{"settings": fields}}})
 }
+
+// claudeNoSandbox are settings without the sandbox of Claude Code's shell.
+func claudeNoSandbox() object { return object{"sandbox": object{"enabled": false}} }
 
 // claudeConnect gives `claude -p` the team tools of covey's MCP server, and lets it
 // call them and covey itself without asking, because it cannot ask. covey applies the

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/coveyteam/covey/configs"
@@ -24,17 +25,22 @@ func codex() preset {
 		nativeHooksOff: func(o *offer) error {
 			return o.patchVariable("CODEX_CONFIG", object{"features": object{"hooks": false}})
 		},
+		sandboxOff: func(o *offer) error {
+			o.set("INITIAL_AGENT_MODE", "agent-full-access") // its other modes have a sandbox
+			return nil
+		},
 		offline: codexOffline("on-request"),
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
 			Native: Enforced, Tools: asks(mcpTools), MCP: "http", Version: "codex-acp 2.6.0", Date: "2026-11",
+			Boxed: map[string]Hold{mcpTools: Detected}, // its mode without a sandbox asks about nothing
 		},
 	}
 	single := adapter
-	single.pkg, single.systemBy, single.nativeHooksOff = "", acp.SystemInPrompt, codexHooksOff
+	single.pkg, single.systemBy, single.nativeHooksOff, single.sandboxOff = "", acp.SystemInPrompt, codexHooksOff, codexSandboxOff
 	single.quirks = acp.Quirks{Usage: acp.UsageUnknown}
 	single.honours.Steer, single.honours.System, single.honours.Usage = Absent, Advisory, Absent
-	single.honours.Version = "codex-acp 0.16.0"
+	single.honours.Version, single.honours.Boxed = "codex-acp 0.16.0", nil
 	// Without this it runs whatever its sandbox permits, and never asks.
 	single.writeSettings = func(o *offer) error {
 		o.args = append(o.args, "-c", "approval_policy=untrusted")
@@ -48,12 +54,14 @@ func codex() preset {
 			args:    []string{"exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write"},
 			resume:  []string{"resume", "{session}"},
 			connect: codexConnect,
-			offline: codexOffline("on-request"), nativeHooksOff: codexHooksOff,
+			offline: codexOffline("on-request"), nativeHooksOff: codexHooksOff, sandboxOff: codexSandboxOff,
 			honours: measuredCommand("codex 0.169.0"),
 		}},
-		keyVars: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
-		logins:  []loginFile{{"CODEX_HOME", ".codex", "auth.json"}},
-		sure:    true,
+		keyVars:  []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+		logins:   []userFile{{"CODEX_HOME", ".codex", "auth.json"}},
+		settings: userFiles("CODEX_HOME", ".codex", "config.toml", "AGENTS.md", "AGENTS.override.md", "prompts", "skills", "rules"),
+		hosts:    []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
+		sure:     true,
 		// It keeps several databases there.
 		firstAlone: true,
 		login:      "codex login", loginPkg: "@openai/codex",
@@ -64,6 +72,16 @@ func codex() preset {
 // codexHooksOff disables hooks in programs that take settings as arguments.
 func codexHooksOff(o *offer) error {
 	o.args = append(o.args, "-c", "features.hooks=false")
+	return nil
+}
+
+// codexSandboxOff disables the sandbox in programs that take settings as arguments.
+func codexSandboxOff(o *offer) error {
+	const flag = "--sandbox"
+	if i := slices.Index(o.args, flag); i >= 0 && i+1 < len(o.args) {
+		o.args = slices.Delete(slices.Clone(o.args), i, i+2)
+	}
+	o.args = append(o.args, "-c", `sandbox_mode="danger-full-access"`)
 	return nil
 }
 
@@ -105,7 +123,7 @@ trust_level = "trusted"
 		o.set("CODEX_HOME", dir)
 		o.set("MODEL_PROVIDER", "covey")
 		o.set(keyVar, key)
-		return writePrivate(filepath.Join(dir, "config.toml"), []byte(config))
+		return writePrivate(home, ".codex/config.toml", []byte(config))
 	}
 }
 

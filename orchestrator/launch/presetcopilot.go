@@ -27,6 +27,10 @@ func copilot() preset {
 		}},
 		// The order in which the program reads them.
 		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
+		// config.json has the login where there is no keychain.
+		settings: userFiles("COPILOT_HOME", ".copilot", "config.json", "settings.json", "mcp-config.json", "lsp-config.json",
+			"copilot-instructions.md", "agents", "skills", "instructions"),
+		hosts:   []string{"api.github.com", "github.com", "*.githubcopilot.com"},
 		login:   "copilot login",
 		install: "npm i -g @github/copilot@latest",
 	}

@@ -24,34 +24,38 @@ func (o *offer) value(name string) string {
 // object is a JSON object.
 type object = map[string]any
 
-// patchJSON merges fields into the JSON object in a file, which it creates if needed.
+// patchJSON merges fields into the JSON object in a file of a folder, which it creates if needed.
 // Nested objects are merged; other values are replaced. Only the user can read the
 // file, because it may hold the key of a model server.
-func patchJSON(path string, fields object) error {
+func patchJSON(dir, file string, fields object) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	all := object{}
-	data, err := os.ReadFile(path)
+	data, err := root.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	default:
 		if err := json.Unmarshal(data, &all); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", filepath.Join(dir, file), err)
 		}
 	}
 	merge(all, fields)
 	if data, err = json.MarshalIndent(all, "", "  "); err != nil {
 		return err
 	}
-	return writePrivate(path, data)
+	return writePrivate(dir, file, data)
 }
 
 // patchFile adds fields, and more that wins, to a file of settings, which a variable names.
 func (o *offer) patchFile(variable, file string, more, fields object) error {
-	path := filepath.Join(o.dir, file)
 	merge(fields, more)
-	o.set(variable, path)
-	return patchJSON(path, fields)
+	o.set(variable, filepath.Join(o.dir, file))
+	return patchJSON(o.dir, file, fields)
 }
 
 // merge merges fields into an object.
@@ -84,12 +88,18 @@ func (o *offer) patchVariable(name string, fields object) error {
 	return nil
 }
 
-// writePrivate writes a file that only the user can read, and creates its folder.
-func writePrivate(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// writePrivate writes a file of a folder that only the user can read, and creates the folders between
+// them. Programs of the member write in some of these, so links are not followed out of it.
+func writePrivate(dir, file string, data []byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, data, 0o600)
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return root.WriteFile(file, data, 0o600)
 }
 
 // packageOf returns the npm package of a program in PATH: npm installs a link into the

@@ -25,10 +25,14 @@ func gemini() preset {
 				// Over ACP it ignores the setting of this name; the argument works.
 				policy := filepath.Join(o.dir, "gemini-policy.toml")
 				o.args = append(o.args, "--admin-policy", policy)
-				return errors.Join(writePrivate(policy, []byte(geminiPolicy)), geminiSettings(o, object{}))
+				return errors.Join(writePrivate(o.dir, filepath.Base(policy), []byte(geminiPolicy)), geminiSettings(o, object{}))
 			},
 			nativeHooksOff: func(o *offer) error {
 				return geminiSettings(o, object{"hooksConfig": object{"enabled": false}})
+			},
+			sandboxOff: func(o *offer) error {
+				o.set("GEMINI_SANDBOX", "false")
+				return nil
 			},
 			offline: geminiOffline,
 			// The settings that override the user's apply only if they and all folders
@@ -41,10 +45,15 @@ func gemini() preset {
 			},
 		}},
 		keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-		logins: []loginFile{
+		logins: []userFile{
 			{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"},
 			{"GEMINI_CLI_HOME", "", ".gemini/gemini-credentials.json"},
 		},
+		settings: userFiles("GEMINI_CLI_HOME", "", ".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/.env", ".gemini/extensions",
+			".gemini/commands", ".gemini/skills", ".gemini/policies", ".gemini/trustedFolders.json", ".gemini/google_accounts.json",
+			".gemini/installation_id"),
+		hosts: []string{"generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com", "www.googleapis.com",
+			"accounts.google.com"},
 		login:   "gemini",
 		install: "npm i -g @google/gemini-cli@latest", node: "20",
 	}
@@ -90,7 +99,7 @@ func geminiOffline(o *offer, url, key, home string) error {
 	o.set("GEMINI_API_KEY", key)
 	o.set("GOOGLE_GEMINI_BASE_URL", url)
 	o.args = append(o.args, "-m", "gemini-2.5-flash") // it calls a model of another name first
-	return patchJSON(filepath.Join(home, ".gemini", "settings.json"), object{
+	return patchJSON(home, ".gemini/settings.json", object{
 		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
 		"general": object{
 			"maxAttempts":      3, // show errors of the script instead of retrying for minutes

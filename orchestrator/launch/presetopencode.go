@@ -29,9 +29,10 @@ func openCode() preset {
 					mcpTools), MCP: "http", Version: "opencode 1.18.33", Date: "2026-11",
 			},
 		}},
-		logins:  []loginFile{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
-		login:   "opencode auth login",
-		install: "npm i -g opencode-ai@latest",
+		logins:   []userFile{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
+		settings: userFiles("XDG_CONFIG_HOME", ".config", "opencode"),
+		login:    "opencode auth login",
+		install:  "npm i -g opencode-ai@latest",
 	}
 }
 

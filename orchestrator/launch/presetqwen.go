@@ -1,8 +1,6 @@
 package launch
 
 import (
-	"path/filepath"
-
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -27,6 +25,10 @@ func qwen() preset {
 			nativeHooksOff: func(o *offer) error {
 				return qwenSettings(o, object{"disableAllHooks": true})
 			},
+			sandboxOff: func(o *offer) error {
+				o.set("QWEN_SANDBOX", "false")
+				return nil
+			},
 			offline: qwenOffline,
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
@@ -35,7 +37,10 @@ func qwen() preset {
 			},
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY"},
-		logins:  []loginFile{{"QWEN_HOME", ".qwen", "oauth_creds.json"}},
+		logins:  []userFile{{"QWEN_HOME", ".qwen", "oauth_creds.json"}},
+		settings: userFiles("QWEN_HOME", ".qwen", "settings.json", "QWEN.md", ".env", "extensions", "commands", "skills", "agents",
+			"installation_id"),
+		hosts:   []string{"chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"},
 		login:   "qwen",
 		install: "npm i -g @qwen-code/qwen-code@latest", node: "22",
 	}
@@ -58,7 +63,7 @@ func qwenOffline(o *offer, url, key, home string) error {
 	o.set("OPENAI_API_KEY", key)
 	o.set("OPENAI_BASE_URL", url+"/v1")
 	o.set("OPENAI_MODEL", "script")
-	return patchJSON(filepath.Join(home, ".qwen", "settings.json"), object{
+	return patchJSON(home, ".qwen/settings.json", object{
 		"security": object{"auth": object{"selectedType": "openai"}},
 	})
 }

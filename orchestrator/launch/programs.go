@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/boxes"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -61,6 +63,10 @@ type Deps struct {
 	Charge func(ctx context.Context, member string, c tasks.Cost) error
 	// Revoke invalidates the token of a member's program.
 	Revoke func(m *members.Member)
+	// Box makes the box of a member's program, and InBox what serves the team tools in it, at the
+	// address of Admit's URL.
+	Box   func(m *members.Member, n boxes.Needs) (*boxes.Kit, error)
+	InBox func(m *members.Member) (address string, serve func(net.Listener), err error)
 }
 
 // Request describes the member whose program is started.
@@ -184,7 +190,7 @@ func (p *Programs) Stopped(m *members.Member) error {
 	if run == nil {
 		return nil
 	}
-	err := run.agent.Close()
+	err := errors.Join(run.agent.Close(), run.logins.Close())
 	p.deps.Revoke(m) // processes that the program left running cannot act for the member
 	return err
 }

@@ -27,7 +27,32 @@ type connection struct {
 
 // withConnection is the http.Server.ConnContext of the team tools.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn, known: map[string]error{}})
+	c := &connection{conn: conn, known: map[string]error{}}
+	if own, ok := conn.(memberConn); ok {
+		c.known[own.member] = nil
+	}
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// memberListener is a listener that only processes of a member can reach.
+type memberListener struct {
+	net.Listener
+	member string
+}
+
+// memberConn is a connection that a process of a member has made.
+type memberConn struct {
+	net.Conn
+	member string
+}
+
+// Accept waits for the next connection.
+func (l memberListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return memberConn{c, l.member}, nil
 }
 
 // mayUse returns an error that wraps auth.ErrInvalidToken if the connection of a

@@ -125,6 +125,23 @@ func (t *Server) Admit(m *members.Member, lists bool) (url, token string, err er
 	return "http://" + t.listener.Addr().String() + path, token, nil
 }
 
+// InBox returns the address of the URL of Admit, and what serves the team tools there in a network of a
+// member's own: what connects to that listener is a process of the member.
+func (t *Server) InBox(m *members.Member) (address string, serve func(net.Listener), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return "", nil, errEnding
+	}
+	if err := t.open(); err != nil {
+		return "", nil, fmt.Errorf("serve the team tools: %w", err)
+	}
+	server := t.http
+	return t.listener.Addr().String(), func(l net.Listener) {
+		_ = server.Serve(memberListener{l, m.Name}) // it ends with the listener, or with the server
+	}, nil
+}
+
 // admit adds a grant, and returns the one that it replaces, if any.
 func (t *Server) admit(g *grant) (old *grant, err error) {
 	t.mu.Lock()

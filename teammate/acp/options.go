@@ -98,7 +98,7 @@ type Quirks struct {
 // process returns how the program is started.
 func (o *Options) process() program.ProcessOptions {
 	return program.ProcessOptions{
-		Command: o.Command, Env: o.Env, Dir: o.Dir, Grace: o.Timeouts.Grace, Started: o.Started,
+		Command: o.Command, Env: o.Env, Dir: o.Dir, Grace: o.Timeouts.Grace, Box: o.Box, Started: o.Started,
 	}
 }
 

@@ -40,7 +40,7 @@ func (a *Agent) process(prompt string, stdout, stderr io.Writer) (proc.Process, 
 	marker := markerName + rand.Text()
 	p := proc.Process{
 		Args: args, Dir: a.opts.Dir, Env: slices.Concat(a.opts.Env, extra.Env, []string{marker}), Marker: marker,
-		Stdout: stdout, Stderr: stderr, Grace: a.opts.Timeouts.Grace, Reap: true,
+		Stdout: stdout, Stderr: stderr, Grace: a.opts.Timeouts.Grace, Reap: true, Box: a.opts.Box,
 		Leased: true, // its input has ended, so it would not notice that covey is gone
 	}
 	if !asArgument {

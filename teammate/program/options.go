@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -14,6 +15,8 @@ type Options struct {
 	Command []string // the program and its arguments
 	Env     []string // its complete environment; only COVEY_PROGRAM is added, which marks its descendants
 	Dir     string   // absolute; the directory of the program and its session
+	// Box is what limits the program and its descendants; nil: nothing.
+	Box *sandbox.Box
 	// Enter waits before each start until the program may start. leave is called when the program
 	// has a session, or has ended without one. An error ends the Run. nil: no wait.
 	Enter func(ctx context.Context) (leave func(opened bool), err error)
