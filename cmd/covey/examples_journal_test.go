@@ -26,7 +26,8 @@ type journalLine struct {
 
 		From, To, Kind, Text, Reason, Decision, By string
 		Turns                                      json.RawMessage
-		ExitCode                                   int  `json:"exit_code"`
+		ExitCode                                   int `json:"exit_code"`
+		Level                                      int
 		IsError                                    bool `json:"is_error"`
 	}
 }

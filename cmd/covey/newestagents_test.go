@@ -39,7 +39,7 @@ func TestNewestAgents(t *testing.T) {
 	}
 	two := make(chan struct{}, 2)
 	for _, way := range newestAgents() {
-		t.Run(way.bin, func(t *testing.T) {
+		inBoxes(t, way.bin, func(t *testing.T, box string) {
 			t.Parallel()
 			program := filepath.Join(dir, "bin", way.bin)
 			version := packageVersion(program)
@@ -52,8 +52,9 @@ func TestNewestAgents(t *testing.T) {
 			takeTurns(t, two)
 			t.Logf("%s is tried", version)
 			env := newestEnvironment(t, dir, way.bin)
-			team := startTeam(t, layOut(t, "gauntlet", way.preset), env, "--allow-unenforced")
+			team := startTeam(t, layOut(t, "gauntlet", way.preset, box), env, "--allow-unenforced")
 			team.finish(t)
+			team.checkBox(t, box)
 			team.checkTools(t)
 			team.checkRefusals(t)
 			team.checkTurnEnds(t)

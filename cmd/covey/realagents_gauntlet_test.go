@@ -14,12 +14,13 @@ import (
 func TestRealAgentsRunTheGauntlet(t *testing.T) {
 	two := make(chan struct{}, 2)
 	for _, preset := range slices.Sorted(maps.Keys(realAgents())) {
-		t.Run(preset, func(t *testing.T) {
+		inBoxes(t, preset, func(t *testing.T, box string) {
 			t.Parallel()
 			env := needAgents(t, preset)
 			takeTurns(t, two)
-			team := startTeam(t, layOut(t, "gauntlet", preset), env)
+			team := startTeam(t, layOut(t, "gauntlet", preset, box), env)
 			team.finish(t)
+			team.checkBox(t, box)
 			team.checkTools(t)
 			team.checkRules(t)
 			team.checkRefusals(t)

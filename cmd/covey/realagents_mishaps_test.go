@@ -22,11 +22,11 @@ import (
 func TestRealAgentsLiveThroughMishaps(t *testing.T) {
 	two := make(chan struct{}, 2)
 	for _, preset := range slices.Sorted(maps.Keys(realAgents())) {
-		t.Run(preset, func(t *testing.T) {
+		inBoxes(t, preset, func(t *testing.T, box string) {
 			t.Parallel()
 			env := needAgents(t, preset)
 			takeTurns(t, two)
-			dir := layOut(t, "mishaps", preset)
+			dir := layOut(t, "mishaps", preset, box)
 			first, second, third := watchWork(t, dir, "first"), watchWork(t, dir, "second"), watchWork(t, dir, "third")
 
 			team := startTeam(t, dir, env)
@@ -56,6 +56,7 @@ func TestRealAgentsLiveThroughMishaps(t *testing.T) {
 			team.line = readLines(t, team.covey(t, dir, "logs", "--json"))
 
 			checkFile(t, filepath.Join(dir, "workspace", "result.txt"), "42\n")
+			team.checkBox(t, box)
 			team.checkMishaps(t)
 		})
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/coveyteam/covey/hooks/sandbox"
 )
 
 // agentPatience is how long a test waits for an agent program to do something.
@@ -69,9 +71,32 @@ func takeTurns(t *testing.T, slots chan struct{}) {
 	t.Cleanup(func() { <-slots }) // after the team has ended
 }
 
-// layOut writes the files of a testdata/realagents archive, for one preset. Qwen's tools
-// take absolute paths alone: WORKSPACE stands for the workspace in an archive.
-func layOut(t *testing.T, name, preset string) string {
+// inBoxes runs a test of an agent program without a sandbox, and in one of level 2 whose network reaches
+// nothing. box is what the spec says of it.
+func inBoxes(t *testing.T, name string, run func(t *testing.T, box string)) {
+	t.Run(name, func(t *testing.T) { run(t, "") })
+	t.Run(name+" in a box", func(t *testing.T) {
+		if s := sandbox.Probe(); s.Level() < sandbox.Mounts {
+			t.Skipf("level 2 is not held here: %v", s.Missing)
+		}
+		run(t, "sandbox: {level: mounts, network: off, read: [gates], write: [.]}\n")
+	})
+}
+
+// checkBox: the program ran in the box of the spec.
+func (team *liveTeam) checkBox(t *testing.T, box string) {
+	t.Helper()
+	boxed := func(l journalLine) bool {
+		return l.Type == "sandbox" && l.Member == "kim" && l.Data.Level == int(sandbox.Mounts)
+	}
+	if box != "" && team.find(0, boxed) < 0 {
+		t.Error("kim's program was in no box")
+	}
+}
+
+// layOut writes the files of a testdata/realagents archive, for one preset, whose spec has more at its
+// end. Qwen's tools take absolute paths alone: WORKSPACE stands for the workspace in an archive.
+func layOut(t *testing.T, name, preset, more string) string {
 	t.Helper()
 	a, err := txtar.ParseFile(filepath.Join("testdata", "realagents", name+".txtar"))
 	if err != nil {
@@ -84,7 +109,11 @@ func layOut(t *testing.T, name, preset string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(fill.Replace(string(f.Data))), 0o644); err != nil {
+		text := fill.Replace(string(f.Data))
+		if f.Name == "team.yaml" {
+			text += more
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -159,7 +159,13 @@ func TestCheck(t *testing.T) {
 		{sandbox.OwnMounts, level1, nil, "gates: the sandbox cannot be held"},
 		{sandbox.Required, level1, func(t *configs.Team) { t.Teammates[0].Sandbox.DenyRead = []string{".env"} },
 			"member ana: the sandbox cannot be held: what is denied below a granted folder can be read"},
-		{sandbox.Required, level1, func(t *configs.Team) { t.Teammates[0].Agent.Kind = configs.ACP }, "agent programs in a box yet"},
+		{sandbox.Required, level1, func(t *configs.Team) {
+			t.Lead.Sandbox, t.Teammates[0].Agent.Kind = configs.Sandbox{}, configs.ACP
+		}, ""},
+		{sandbox.Required, level1, func(t *configs.Team) {
+			t.Lead.Sandbox, t.Teammates[0].Agent.Kind = configs.Sandbox{}, configs.ACP
+			t.Teammates[0].Sandbox.Network = sandbox.NetworkOff
+		}, "ana: the sandbox cannot be held: the network is not off"},
 		{sandbox.Best, level1, func(t *configs.Team) { t.Teammates[0].Agent.Kind = configs.ACP }, ""},
 	} {
 		team, place := teamOf(t, c.level)

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -37,7 +38,7 @@ func (s *sharedLogins) Begin(failed func(error)) error {
 	if len(s.files) == 0 {
 		return nil
 	}
-	if err := s.sync(); err != nil {
+	if err := s.sync(true); err != nil {
 		return err
 	}
 	watcher, err := fsnotify.NewWatcher()
@@ -60,7 +61,7 @@ func (s *sharedLogins) Begin(failed func(error)) error {
 				if !open {
 					return
 				}
-				if err := s.sync(); err != nil {
+				if err := s.sync(false); err != nil {
 					failed(err)
 				}
 			case err, open := <-watcher.Errors:
@@ -83,11 +84,11 @@ func (s *sharedLogins) Close() error {
 		_ = s.watcher.Close()
 		s.ended.Wait()
 	}
-	return s.sync()
+	return s.sync(false)
 }
 
-// sync copies each file that was changed over the other.
-func (s *sharedLogins) sync() (err error) {
+// sync copies each file that was changed over the other. begins means that no program uses them yet.
+func (s *sharedLogins) sync(begins bool) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	root, err := os.OpenRoot(s.home)
@@ -96,14 +97,14 @@ func (s *sharedLogins) sync() (err error) {
 	}
 	defer root.Close()
 	for _, f := range s.files {
-		err = errors.Join(err, f.sync(root))
+		err = errors.Join(err, f.sync(root, begins))
 	}
 	return err
 }
 
 // sync makes both files the same. The younger one counts, and its time becomes that of both. A file
 // that the program has removed or broken does not count; without the user's there is no login.
-func (f sharedLogin) sync(home *os.Root) error {
+func (f sharedLogin) sync(home *os.Root, begins bool) error {
 	if err := home.MkdirAll(filepath.Dir(f.own), 0o700); err != nil {
 		return err
 	}
@@ -127,14 +128,13 @@ func (f sharedLogin) sync(home *os.Root) error {
 	}
 	own, err := home.Lstat(f.own)
 	if err == nil && own.Mode().IsRegular() {
-		if own.ModTime().Equal(users.ModTime()) {
-			return nil
-		}
 		renewed, err := home.ReadFile(f.own)
-		if err == nil && own.ModTime().After(users.ModTime()) && replaces(login, renewed) {
+		switch later := err == nil && !own.ModTime().Before(users.ModTime()); {
+		case err == nil && bytes.Equal(renewed, login):
+			return nil
+		case later && replaces(login, renewed):
 			return f.renew(home, path, users.Mode().Perm(), renewed, own.ModTime())
-		}
-		if err == nil && own.ModTime().After(users.ModTime()) && !replaces(login, renewed) {
+		case later && !begins:
 			return nil // it is being written
 		}
 	}

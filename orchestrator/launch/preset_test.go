@@ -411,3 +411,73 @@ func TestQwenAsksOnlyForItsTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveHome: in another home a program has the settings of the user as they are now, what the spec grants, and the login,
+// and no variable leads it back.
+func TestMoveHome(t *testing.T) {
+	for _, p := range presets() {
+		user, home, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()
+		write := func(path, text string) {
+			t.Helper()
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		env := []string{"HOME=" + user, "XDG_CONFIG_HOME=" + filepath.Join(user, "conf")}
+		names := map[string]bool{}
+		for i, f := range slices.Concat(p.settings, p.logins) {
+			if f.variable != "" && !names[f.variable] && f.variable != "XDG_CONFIG_HOME" {
+				env = append(env, f.variable+"="+filepath.Join(elsewhere, f.variable))
+				names[f.variable] = true
+			}
+			path, _ := f.at(func(name string) string { return (&offer{env: env}).value(name) })
+			if filepath.Ext(path) == "" && i%2 == 1 {
+				path = filepath.Join(path, "deep", "file")
+			}
+			write(path, fmt.Sprint(i))
+		}
+		write(filepath.Join(user, ".gitconfig"), "[user]")
+		write(filepath.Join(user, "sdk", "x"), "x")
+		o := offer{env: slices.Clone(env)}
+		logins, err := p.moveHome(&o, home, []string{filepath.Join(user, "sdk"), "/elsewhere", user})
+		if err != nil {
+			t.Fatalf("%s: %v", p.name, err)
+		}
+		if o.value("HOME") != home || len(logins.files) != len(p.logins) {
+			t.Errorf("%s: %v, logins %+v", p.name, o.env, logins.files)
+		}
+		for i, f := range p.settings {
+			path, _ := f.at(o.value)
+			if filepath.Ext(path) == "" && i%2 == 1 {
+				path = filepath.Join(path, "deep", "file")
+			}
+			if data, err := os.ReadFile(path); string(data) != fmt.Sprint(i) || !strings.HasPrefix(path, home) {
+				t.Errorf("%s: %s has %q, %v", p.name, path, data, err)
+			}
+		}
+		for path, want := range map[string]string{".gitconfig": "[user]", "sdk/x": "x"} {
+			if data, err := os.ReadFile(filepath.Join(home, path)); string(data) != want {
+				t.Errorf("%s: %s has %q, %v", p.name, path, data, err)
+			}
+		}
+		for i, l := range logins.files {
+			users, _ := p.logins[i].at((&offer{env: env}).value)
+			own, _ := p.logins[i].at(o.value)
+			if l.user != users || filepath.Join(home, l.own) != own {
+				t.Errorf("%s: the login %+v, want %s and %s", p.name, l, users, own)
+			}
+		}
+		// What the user has removed goes, and links lead round in no circle.
+		if err := errors.Join(os.Remove(filepath.Join(user, ".gitconfig")), os.MkdirAll(filepath.Join(user, "conf", "git"), 0o755),
+			os.Symlink("..", filepath.Join(user, "conf", "git", "up"))); err != nil {
+			t.Skip("no symbolic links:", err)
+		}
+		o = offer{env: slices.Clone(env)}
+		if _, err := p.moveHome(&o, home, nil); err != nil {
+			t.Errorf("%s: again: %v", p.name, err)
+		}
+		if _, err := os.Stat(filepath.Join(home, ".gitconfig")); err == nil {
+			t.Errorf("%s: what the user has removed is still there", p.name)
+		}
+	}
+}

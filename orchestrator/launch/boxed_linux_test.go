@@ -1,0 +1,98 @@
+package launch_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/sandbox"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// supported returns what this system can hold up to a level; the test is skipped where that is less.
+func supported(t *testing.T, level sandbox.Level) *sandbox.Support {
+	t.Helper()
+	s := sandbox.Probe()
+	if s.Level() < level {
+		t.Skipf("level %d is not held here: %v", level, s.Missing)
+	}
+	if level == sandbox.Files {
+		s.Namespaces, s.Missing = false, []sandbox.Lacks{{Part: "namespaces", Why: "they are switched off", Cure: "switch them on"}}
+	}
+	return &s
+}
+
+// TestProgramInABox: an agent program does its work from a box, whose network reaches nothing but the team,
+// and what it starts is held by the box and ends with it.
+func TestProgramInABox(t *testing.T) {
+	t.Parallel()
+	for _, level := range []sandbox.Level{sandbox.Files, sandbox.Mounts} {
+		t.Run(fmt.Sprintf("level %d", level), func(t *testing.T) {
+			t.Parallel()
+			support := supported(t, level)
+			secret := filepath.Join(t.TempDir(), "secret")
+			if err := os.WriteFile(secret, []byte("SECRET"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r, dir := newFakeRig(t, teamtest.LeadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n", act{When: "You own task #1", Do: []string{
+				teamtest.Claims, "edit proof here", "sneak cat " + secret, "sneak touch $HOME/mine && echo $HOME",
+				"sneak sleep 600 </dev/null >/dev/null 2>&1 & echo child=$!", `mcp team_send_message {"to":"lead","message":"proof is written","summary":"proof"}`,
+				teamtest.Finishes,
+			}})
+			r.Rewrite("team.yaml", "lead: {model: lead}", fmt.Sprintf("sandbox: {level: best, network: off, write: [%s]}\nlead: {model: lead}", dir))
+			e := r.Run(orchestrator.Options{Overrides: orchestrator.Overrides{Sandbox: support}})
+			r.Want(e, orchestrator.CodeDone, "all work is done")
+			if list := r.List(); list[0].Status != tasks.Completed || r.Read("proof") != "here" {
+				t.Errorf("the task is %+v", list[0])
+			}
+			told := teamtest.Of[events.Sandboxed](r, "sandbox") // of the lead and of dev
+			lost := level == sandbox.Files
+			if len(told) != 2 || told[0].Level != int(level) || slices.ContainsFunc(told, func(e events.Sandboxed) bool {
+				return strings.Contains(strings.Join(e.Lost, "\n"), "the network is not off")
+			}) != lost {
+				t.Errorf("told %+v", told)
+			}
+			said := strings.Join(toldFake(t, dir, "sneaked"), "\n")
+			home := filepath.Join(r.Place().Scratch(), "dev.home")
+			if strings.Contains(said, "SECRET") || !strings.Contains(said, "true "+home) {
+				t.Errorf("from the box: %s", said)
+			}
+			_, child, _ := strings.Cut(said, "child=")
+			var pid int
+			if _, err := fmt.Sscan(child, &pid); err != nil || proc.Alive(pid) {
+				t.Errorf("what it left behind is %q, and lives: %v", child, err)
+			}
+		})
+	}
+}
+
+// TestProgramWithoutABox: where nothing can be held, best starts a program as without a box, and required
+// does not start it.
+func TestProgramWithoutABox(t *testing.T) {
+	t.Parallel()
+	none := &sandbox.Support{Missing: []sandbox.Lacks{{Part: "landlock", Why: "there is none", Cure: "get one"}}}
+	r, dir := newFakeRig(t, teamtest.LeadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
+		act{When: "You own task #1", Do: []string{teamtest.Claims, "sneak echo $HOME", teamtest.Finishes}})
+	r.Rewrite("team.yaml", "lead: {model: lead}", "sandbox: {level: best}\nlead: {model: lead}")
+	r.Want(r.Run(orchestrator.Options{Overrides: orchestrator.Overrides{Sandbox: none}}), orchestrator.CodeDone, "all work is done")
+	if said := toldFake(t, dir, "sneaked"); !slices.Contains(said, "true "+os.Getenv("HOME")) {
+		t.Errorf("it has another home: %q", said)
+	}
+	r.Rewrite("team.yaml", "level: best", "level: required")
+	team, err := configs.Load(filepath.Join(r.Dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = orchestrator.New(team, orchestrator.Options{StateHome: t.TempDir(), Overrides: orchestrator.Overrides{Sandbox: none}})
+	if err == nil || !strings.Contains(err.Error(), "member dev: the sandbox cannot be held") {
+		t.Errorf("required: %v", err)
+	}
+}
