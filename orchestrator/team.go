@@ -236,9 +236,11 @@ func (o *Orchestrator) newServers(d crew.Deps, environ []string, asks *inbox.Inb
 
 // newBoxes makes the boxes of a team.
 func (o *Orchestrator) newBoxes(environ []string, copies *workcopies.Trees, tell func(string, events.Data)) *boxes.Boxes {
-	return boxes.New(boxes.Deps{
+	all := boxes.New(boxes.Deps{
 		Place: o.place, Bin: o.opts.Bin, Environ: environ, Team: o.team, CopyOf: copies.TopOf, Support: o.opts.Overrides.support, Tell: tell,
 	})
+	all.Sweep()
+	return all
 }
 
 // boxOf returns the function that gives hooks their boxes, which are those of a member.

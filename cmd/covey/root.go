@@ -80,7 +80,8 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		},
 		groupTalk: {
 			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
-			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), verifyCommand(env), ask.Inbox(env),
+			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Show(env), ask.Shell(env), ask.Review(env), ask.Merge(env), verifyCommand(env),
+			ask.Inbox(env),
 			web.Command(env), pages.Command(env),
 		},
 		groupSetup: {

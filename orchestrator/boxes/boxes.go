@@ -66,12 +66,14 @@ type Needs struct {
 
 // New returns the boxes of a team.
 func New(deps Deps) *Boxes {
-	sandbox.RemoveLayers(gatesFolder(deps.Place))
 	return &Boxes{deps: deps, proxy: sync.OnceValue(func() string { return goProxy(deps.Environ) }), members: map[string]*Kit{}}
 }
 
 // gatesFolder returns the folder of what the boxes of gates need.
 func gatesFolder(place state.Place) string { return filepath.Join(place.Dir, "boxes", "_gates") }
+
+// Sweep removes what gates of an earlier run were writing when it was killed. No gate may run.
+func (b *Boxes) Sweep() { sandbox.RemoveLayers(gatesFolder(b.deps.Place)) }
 
 // Check returns why the sandboxes of a team cannot be held on a system; nil: they can. It makes no
 // folders.

@@ -88,6 +88,46 @@ func ReadDiff(
 	return d.ofMember(ctx, reviews.Reviews)
 }
 
+// CopyState is what is in the working copy of a member.
+type CopyState struct {
+	Diff
+	Folder      string            `json:"folder"`
+	Commits     []worktree.Logged `json:"commits"`     // of the work, newest first
+	Uncommitted []string          `json:"uncommitted"` // as git status shows them
+}
+
+// ReadCopy returns what is in the working copy of the member of a request. It changes nothing, and runs nothing that the
+// copy names.
+func ReadCopy(ctx context.Context, p state.Place, team *configs.Team, r DiffRequest) (CopyState, error) {
+	repo, err := openRepo(ctx, p, team)
+	switch {
+	case errors.Is(err, worktree.ErrNoRepo):
+		return CopyState{}, ErrNoRepo
+	case err != nil:
+		return CopyState{}, fmt.Errorf("show: %w", err)
+	}
+	copies, err := workcopies.Copies(ctx, p, repo, nil)
+	if err != nil {
+		return CopyState{}, fmt.Errorf("show: %w", err)
+	}
+	i := slices.IndexFunc(copies, func(c workcopies.Copy) bool { return c.Member == r.Member })
+	if i < 0 {
+		return CopyState{}, fmt.Errorf("%s has no working copy: it works in %s", r.Member, team.Workspace)
+	}
+	c := copies[i]
+	d := differ{queueOf(p, func() *configs.Team { return team }, repo, nil), worktree.DiffOptions{Stat: r.Stat, Color: r.Color}}
+	one, err := d.ofCopy(ctx, c)
+	if err != nil {
+		return CopyState{}, fmt.Errorf("the work of %s: %w", c.Member, err)
+	}
+	w := CopyState{Diff: one, Folder: c.Top}
+	if w.Commits, err = c.Log(ctx, c.Head.Commit, one.From); err != nil {
+		return w, err
+	}
+	w.Uncommitted, err = c.Dirty(ctx)
+	return w, err
+}
+
 // WorkDiff is what the merge of a piece of work brings, or why that cannot be read.
 type WorkDiff struct {
 	Diff

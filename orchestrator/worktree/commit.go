@@ -7,7 +7,10 @@ import (
 )
 
 // Person is an author or committer.
-type Person struct{ Name, Email string }
+type Person struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
 
 // Commit describes a commit for CommitTree.
 type Commit struct {

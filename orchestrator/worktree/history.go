@@ -8,10 +8,10 @@ import (
 
 // Logged is a commit with what its author and committer say.
 type Logged struct {
-	ID        string
-	Author    Person
-	Committer Person
-	Subject   string
+	ID        string `json:"id"`
+	Author    Person `json:"author"`
+	Committer Person `json:"committer"`
+	Subject   string `json:"subject"`
 }
 
 // Log lists the commits that rev contains and none of without does, newest first. Commits of
