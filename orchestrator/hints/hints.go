@@ -84,10 +84,15 @@ func (h Hint) Is(file string) bool {
 }
 
 // Words returns the words of the marks, each once.
-func Words(list []Hint) []string {
+func Words(list []Hint) []string { return wordsOf(list, true) }
+
+// NoteWords returns the words of the notes, each once.
+func NoteWords(list []Hint) []string { return wordsOf(list, false) }
+
+func wordsOf(list []Hint, marks bool) []string {
 	var words []string
 	for _, h := range list {
-		if h.Mark && !slices.Contains(words, h.Word) {
+		if h.Mark == marks && !slices.Contains(words, h.Word) {
 			words = append(words, h.Word)
 		}
 	}

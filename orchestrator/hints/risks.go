@@ -10,38 +10,74 @@ import (
 
 // Rules about what code does less carefully than before, or in a way that is often a hole.
 
-// guard finds a line by which code refuses or fails.
-var guard = texts.Pattern(`^\s*(?:\}\s*)?(?:raise\b|throw\b|abort\(|assert\b|panic\()|\breturn\b.*(?:\b(?:err|error|Err)\b|[eE]rror\w*\(|\.Err\(\)|\bErr[A-Z]\w*)|\bErr\(|\bok_or\w*\(|\bchecked_\w+\(|\b(?:bail|ensure|assert\w*)!\(|` +
-	`(?i)\b(?:\w*(?:valid|verif|sanitiz|authori[sz]|authenticat|escape|permission)\w*|(?:require|ensure|check|assert|must)(?:_|[A-Z])?\w*|raise_for_status)\(|\b(?:sort\.\w+|sorted|quantize|round|slices\.Sort\w*)\(|\.(?:sort|lock|close|flush|sync)\(`)
+// refusal finds a line by which code refuses or fails, careful a call that may, or that keeps order.
+var (
+	refusal = texts.Pattern(`^\s*(?:\}\s*)?(?:raise\b|throw\b|abort\(|assert\b|panic\()|\breturn\b.*(?:\b(?:err|error|Err)\b|[eE]rror\w*\(|\.Err\(\)|\bErr[A-Z]\w*)|\bErr\(|\bok_or\w*\(|\bchecked_\w+\(|\b(?:bail|ensure|assert\w*)!\(`)
+	careful = texts.Pattern(`(?i)\b(?:\w*(?:valid|verif|sanitiz|authori[sz]|authenticat|escape|permission)\w*|(?:require|ensure|check|assert|must)(?:_|[A-Z])?\w*|raise_for_status)\(|` +
+		`\b(?:sort\.\w+|sorted|quantize|round|slices\.Sort\w*)\(|\.(?:sort|lock|close|flush|sync)\(`)
+	// failing finds a line of a test that expects a failure.
+	failing = texts.Pattern(`[rR]aises|toThrow|\.rejects\b|should_panic|is_err\(|unwrap_err|\bErr\(|wantErr|err == nil|errors\.(?:Is|As)\(|ErrorIs|ErrorContains|\bexcept\b|assert False|assert\.throws|expectError`)
+)
 
-// fewerChecks finds files in which code refuses or fails in fewer places than before.
-func fewerChecks(w Work) []Place {
-	count := map[*FileDiff]int{}
-	kept := func(f *FileDiff) bool { return plainCode(f) && f.What != Deleted }
-	for s := range w.fresh(kept) {
-		if isGuard(s.text()) {
-			count[s.file]--
+// fewerChecks finds files in which code refuses or fails in fewer places than before. unexpected chooses work whose tests expect
+// fewer refusals, too: then they can find none that is gone.
+func fewerChecks(unexpected bool) func(Work) []Place {
+	return func(w Work) []Place {
+		expected := 0
+		for s := range w.gone(testFile) {
+			expected += count(failing().MatchString(s.text()))
 		}
+		for s := range w.fresh(testFile) {
+			expected -= count(failing().MatchString(s.text()))
+		}
+		kept := func(f *FileDiff) bool { return plainCode(f) && f.What != Deleted }
+		var list []Place
+		refuses := fewerLines(w, kept, refusal)
+		if (expected > 0 && refuses != nil) != unexpected {
+			return nil
+		}
+		if list = refuses; !unexpected {
+			list = append(list, fewerLines(w, kept, careful)...)
+		}
+		return list
 	}
-	gone := map[*FileDiff][]Place{}
-	for s := range w.gone(kept) {
-		if isGuard(s.text()) {
-			count[s.file]++
+}
+
+func count(holds bool) int {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+// fewerLines returns the removed lines that an expression finds, of files that lose more of them than they get. Comments and the
+// beginnings of functions do not count.
+func fewerLines(w Work, fits func(*FileDiff) bool, expr func() *regexp.Regexp) []Place {
+	holds := func(s spot) bool {
+		return expr().MatchString(s.text()) && !comment().MatchString(s.text()) && !retired().MatchString(s.text())
+	}
+	lost, gone := map[*FileDiff]int{}, map[*FileDiff][]Place{}
+	for s := range w.fresh(fits) {
+		lost[s.file] -= count(holds(s))
+	}
+	for s := range w.gone(fits) {
+		if holds(s) {
+			lost[s.file]++
 			gone[s.file] = append(gone[s.file], s.place())
 		}
 	}
 	var list []Place
 	for i := range w.Files {
-		if f := &w.Files[i]; count[f] > 0 {
+		if f := &w.Files[i]; lost[f] > 0 {
 			list = append(list, gone[f]...)
 		}
 	}
 	return list
 }
 
-// isGuard reports whether a line refuses something, and is no comment and begins no function.
+// isGuard reports whether a line refuses something, and is no comment.
 func isGuard(text string) bool {
-	return guard().MatchString(text) && !comment().MatchString(text) && !retired().MatchString(text)
+	return (refusal().MatchString(text) || careful().MatchString(text)) && !comment().MatchString(text)
 }
 
 // operators finds what decides in a condition.

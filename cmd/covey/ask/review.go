@@ -118,7 +118,7 @@ func printQueue(out *term.Screen, list []api.Review) {
 			}
 			return term.Cell{Text: text, Style: view.MergeStyle(r.State)}
 		}),
-		term.Cells("LOOK AT", func(r piece) term.Cell { return term.Cell{Text: view.MarksText(hints.Words(r.Hints)), Style: term.Red} }).IfAny(),
+		term.Cells("LOOK AT", func(r piece) term.Cell { return lookAt(r.Hints) }).IfAny(),
 	)
 	t.Whole = true
 	t.Print(out)
@@ -128,6 +128,14 @@ func printQueue(out *term.Screen, list []api.Review) {
 		}
 	}
 	out.Line(term.Faint, "covey review TASK shows one, with --return TEXT sends it back; covey merge TASK merges it, --unmarked all without marks")
+}
+
+// lookAt names the marks, or if there are none the notes.
+func lookAt(list []hints.Hint) term.Cell {
+	if text := view.MarksText(hints.Words(list)); text != "" {
+		return term.Cell{Text: text, Style: term.Red}
+	}
+	return term.Cell{Text: strings.Join(hints.NoteWords(list), ", "), Style: term.Faint}
 }
 
 // returnWork sends the work on a task back to its author.

@@ -40,6 +40,9 @@ func (p Piece) Version() string { return p.Key + "@" + p.Commit }
 // Marks are the words of what a person should look at first.
 func (p Piece) Marks() []string { return hints.Words(p.Hints) }
 
+// Notes are the words of what is good to know.
+func (p Piece) Notes() []string { return hints.NoteWords(p.Hints) }
+
 // Clean reports whether the piece waits, was looked at, and has no marks.
 func (p Piece) Clean() bool {
 	return p.Decide && p.Commit != "" && p.Size.Files > 0 && len(p.Marks()) == 0
