@@ -27,6 +27,8 @@ type Sandbox struct {
 	Hooks    bool  // hooks run in the box of their member, too
 	MaxFile  int64 // the largest size of a file, in bytes; 0 means no limit
 	MaxOpen  int   // how many files a process may have open; 0 means no limit
+	// MaxProcesses is how many processes a command or an agent program may have; 0 means no limit.
+	MaxProcesses int
 }
 
 // On reports whether programs are to run in a box.
@@ -45,6 +47,7 @@ type sandboxSpec struct {
 	wider    yaml.Value[bool]
 	maxFile  yaml.Value[int64]
 	maxOpen  yaml.Value[int]
+	maxProcs yaml.Value[int]
 }
 
 // networkSpec is the key `network`: a word, or a list of hosts.
@@ -94,6 +97,8 @@ func (s *sandboxSpec) fields() []yaml.Field {
 				Doc: "The largest size of a file, such as 4GB. Default: no limit."},
 			{Key: "open", Part: yaml.WholeFrom(16, 1<<20)(&s.maxOpen),
 				Doc: "How many files a process may have open. Default: no limit."},
+			{Key: "processes", Part: yaml.WholeFrom(2, 1<<20)(&s.maxProcs),
+				Doc: "How many processes a command or an agent program may have; it is killed with all of them if it has more. Default: no limit."},
 		}), Doc: "What programs may use of the machine."},
 		{Key: "wider", Part: yaml.Truth(&s.wider),
 			Doc: "Whether a member may have more than the team; only in the team's section. Default: false."},
@@ -158,7 +163,7 @@ func (r *resolver) sandbox(s *sandboxSpec, base Sandbox) Sandbox {
 		out.NoUnix = !s.unix.V
 	}
 	out.Hooks = s.hooks.Or(base.Hooks)
-	out.MaxFile, out.MaxOpen = s.maxFile.Or(base.MaxFile), s.maxOpen.Or(base.MaxOpen)
+	out.MaxFile, out.MaxOpen, out.MaxProcesses = s.maxFile.Or(base.MaxFile), s.maxOpen.Or(base.MaxOpen), s.maxProcs.Or(base.MaxProcesses)
 	return out
 }
 
@@ -192,6 +197,7 @@ func (s Sandbox) beyond(team Sandbox) string {
 		{"hooks", team.Hooks && !s.Hooks},
 		{"limits.file", more(s.MaxFile, team.MaxFile)},
 		{"limits.open", more(int64(s.MaxOpen), int64(team.MaxOpen))},
+		{"limits.processes", more(int64(s.MaxProcesses), int64(team.MaxProcesses))},
 	} {
 		if c.beyond {
 			return c.key

@@ -157,21 +157,26 @@ func (o *Orchestrator) newSeatBuilder(
 	times := specs.NewTimetable(d.Store, d.Journal, d.Clock, d.Loop)
 	live, settings := &teamhooks.Live{Functions: cmp.Or(o.opts.Hooks, &hooks.Registry{})}, &teamhooks.GateSettings{}
 	background := teamhooks.NewBackground(d.Store, d.Clock, d.Loop.Poke, tell)
+	var all *boxes.Boxes // made below, of the copies among others
 	slots := state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce }, tell)
 	copies := workcopies.New(workcopies.Deps{
 		Place: o.place, Store: d.Store, Journal: d.Journal, Processes: d.Processes, Clock: d.Clock,
 		Functions: live.Functions, Hooks: live, Environ: environ, EnvOf: sockets.Env, Slots: slots,
+		Box: func(s configs.Sandbox, name, dir, line string) (*sandbox.Box, []string, error) {
+			kit, err := all.Setup(s, name, dir, line)
+			return kit.Box(), kit.Env(), err
+		},
 		Team: o.team, Filters: func() []worktree.Filter { return o.spec.Load().filters },
 		Fresh: o.opts.Fresh, Left: this.left, MakeNone: this.only.Merge != nil,
 	})
-	boxes := o.newBoxes(environ, copies, tell)
+	all = o.newBoxes(environ, copies, tell)
 	written := writes.New(writes.Deps{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: d.Journal, Git: copies.Git(),
 		Past: found.past, Team: o.team, Members: d.Seats, CopyOf: copies.TopOf, People: asks.FileApprovals(), Asks: live.NamesPolicy,
 	})
 	merges := merging.New(merging.Deps{
 		Version: o.opts.Version, Place: o.place, Store: d.Store, Journal: d.Journal, Clock: d.Clock, Log: d.Log, Trees: copies, Members: d.Seats, Inbox: asks, State: d.State,
-		Team: o.team, Environ: environ, GateEnv: settings.Environ, Box: boxOf(boxes, ""), Slots: slots, Landing: written.Landing,
+		Team: o.team, Environ: environ, GateEnv: settings.Environ, Box: boxOf(all, ""), Slots: slots, Landing: written.Landing,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return d.Processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, teamhooks.RunOf(h.Input, h.Depth))
 		},
@@ -188,12 +193,12 @@ func (o *Orchestrator) newSeatBuilder(
 	tools := mcp.New(mcp.Deps{
 		Log: d.Log, Processes: d.Processes, State: d.State, Members: d.Seats, NoSeat: board.NoSeat, Append: d.Journal.Append,
 	})
-	servers := o.newServers(d, environ, asks, boxes)
+	servers := o.newServers(d, environ, asks, all)
 	programs := launch.NewPrograms(launch.Deps{
 		Bin: o.opts.Bin, Place: o.place, Log: d.Log, Store: d.Store, Processes: d.Processes, Ledger: ledger,
 		Timeouts: o.opts.Overrides.Patience, Backoff: o.opts.Overrides.Backoff,
 		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: goals.Text,
-		Charge: shares.Charge, Admit: tools.Admit, InBox: tools.InBox, Revoke: tools.Revoke, Box: boxes.Program,
+		Charge: shares.Charge, Admit: tools.Admit, InBox: tools.InBox, Revoke: tools.Revoke, Box: all.Program,
 	})
 	d.Ledger, d.Notices, d.Logins, d.Notes, d.Asks, d.Background = ledger, coordination, logins, notes, asks, background
 	d.Writes, d.Merges, d.Board, d.Programs = written, merges, board, programs
@@ -203,10 +208,10 @@ func (o *Orchestrator) newSeatBuilder(
 	d.Parts = []crew.Part{
 		programs, ledger, logins, background, notes, written, o.drafts, // most of these complete events
 		coordination, shares, d.Watch, times,
-		live, d.Holds, tools, asks, merges, copies, spawned, sockets, boxes,
+		live, d.Holds, tools, asks, merges, copies, spawned, sockets, all,
 	}
 	return &seatBuilder{
-		o: o, thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets, boxes: boxes,
+		o: o, thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets, boxes: all,
 		around: workspaceFilesOf(ctx, o.team().Workspace), goals: goals, times: times, hooks: live,
 		settings: settings, slots: slots, policies: policies, templates: spawned, copies: copies, tools: tools, servers: servers,
 	}

@@ -58,6 +58,16 @@ func watchCrowd(p *Process, pid int) *crowd {
 	return c
 }
 
+// LimitProcesses watches the tree of a program that has been started, and kills it if it has more than
+// limit processes; 0 means no limit. stop ends that, and reports whether the tree was killed.
+func LimitProcesses(pid int, marker string, limit int) (stop func() (killed bool)) {
+	c := watchCrowd(&Process{Marker: marker, MaxProcesses: limit}, pid)
+	return func() bool {
+		_, over := c.detach(false, true)
+		return over
+	}
+}
+
 // waitKill waits until a kill that has begun is over: the program may have been its first
 // victim.
 func (c *crowd) waitKill() {

@@ -137,6 +137,9 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 	if p.Grace <= 0 {
 		p.Grace = DefaultGrace
 	}
+	if most := p.Box.Policy().MaxProcesses; most > 0 && (p.MaxProcesses <= 0 || most < p.MaxProcesses) {
+		p.MaxProcesses = most
+	}
 	cmd, plumbing, session, err := p.start()
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrStart, p.Args[0], err)

@@ -63,6 +63,9 @@ type Policy struct {
 	Debug   bool     // the program may trace its own descendants
 	MaxFile uint64   // the largest size of a file, in bytes; 0 means no limit
 	MaxOpen uint64   // the largest number of open files of one process; 0 means no limit
+	// MaxProcesses is how many processes a program may have, its descendants included; 0 means no limit.
+	// Those who start it count them (package proc): the kernel cannot, for one program of a user.
+	MaxProcesses int
 }
 
 // check returns what is wrong with a policy.

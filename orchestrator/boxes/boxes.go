@@ -193,6 +193,18 @@ func (b *Boxes) Of(member string) *Kit {
 	return b.members[member]
 }
 
+// Setup returns the box of a command that sets up a working copy under a sandbox; nil: it has none. name is that of who works
+// there, and line the command.
+func (b *Boxes) Setup(s configs.Sandbox, name, dir, line string) (*Kit, error) {
+	if !s.On() {
+		return nil, nil
+	}
+	g := grantsOf(dir, true, b.deps.Team().Name)
+	g.read = append(g.read, filepath.Dir(b.deps.Place.MemberSocket(name)))
+	g.read = append(g.read, scriptsIn(b.deps.Team().Workspace, []string{line})...)
+	return b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", name), "cache", sandbox.Extras{})
+}
+
 // Server returns the box of the MCP servers of the spec, which serve all members.
 func (b *Boxes) Server() (*Kit, error) {
 	team := b.deps.Team()

@@ -36,7 +36,7 @@ func policyOf(s configs.Sandbox, g grants, home string) sandbox.Policy {
 		Want: s.Level, Network: s.Network, Hosts: s.Hosts, NoUnix: s.NoUnix,
 		Read: slices.Concat(usual(read), g.read, s.Read), Write: slices.Concat(usual(write), g.write, s.Write), ReadOnly: g.readOnly,
 		Discard: g.discard, Deny: s.DenyRead, Search: slices.Concat(g.write, g.discard),
-		MaxFile: uint64(s.MaxFile), MaxOpen: uint64(min(s.MaxOpen, math.MaxInt32)),
+		MaxFile: uint64(s.MaxFile), MaxOpen: uint64(min(s.MaxOpen, math.MaxInt32)), MaxProcesses: s.MaxProcesses,
 	}
 }
 

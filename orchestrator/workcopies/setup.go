@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -39,7 +40,7 @@ func (t *Trees) Ready(ctx context.Context, m *members.Member) error {
 		return nil
 	}
 	doing := func(what string) { t.notices.tell(m.Name, events.SettingUp{Doing: what}) }
-	if err := t.setupOf(m.Name, own.Root, doing).run(ctx); err != nil {
+	if err := t.setupOf(m.Name, own.Root, m.Sandbox, doing).run(ctx); err != nil {
 		return fmt.Errorf("its working copy could not be set up, which the next `covey up` tries again: %w", err)
 	}
 	// After a kill during the setup all of it runs again, so commands of worktree.setup
@@ -51,12 +52,12 @@ func (t *Trees) Ready(ctx context.Context, m *members.Member) error {
 // Prepare sets up a working copy that no member works in, like those of members. Its
 // output is stored under name.
 func (t *Trees) Prepare(ctx context.Context, name, top string) error {
-	return t.setupOf(name, t.ground.rootIn(top), func(string) {}).run(ctx)
+	return t.setupOf(name, t.ground.rootIn(top), t.deps.Team().Sandbox, func(string) {}).run(ctx)
 }
 
-func (t *Trees) setupOf(member, dir string, doing func(what string)) setup {
+func (t *Trees) setupOf(member, dir string, box configs.Sandbox, doing func(what string)) setup {
 	return setup{
-		team: t.deps.Team(), deps: t.deps, repo: t.ground.repo, warn: t.notices.warn,
+		team: t.deps.Team(), deps: t.deps, repo: t.ground.repo, warn: t.notices.warn, sandbox: box,
 		ports: &t.ports, member: member, dir: dir, doing: doing, log: filepath.Join(t.deps.Place.Scratch(), member+".setup.log"),
 	}
 }
@@ -72,6 +73,8 @@ type setup struct {
 	dir    string            // where in the copy the member works
 	doing  func(what string) // called with each command
 	log    string            // gets the output of the commands
+
+	sandbox configs.Sandbox // in which the commands run
 }
 
 // run copies files into the working copy and runs the setup commands.
@@ -116,11 +119,16 @@ func (s setup) command(ctx context.Context, command string) error {
 		return err
 	}
 	defer free()
+	line := s.team.Place().LocatedLine(command)
+	box, env, err := s.box(line)
+	if err != nil {
+		return fmt.Errorf("worktree.setup: %w", err)
+	}
 	timed, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("it ran longer than %v", setupLimit))
 	defer cancel()
 	exit, err := proc.Process{
-		Args: []string{shell, "-c", s.team.Place().LocatedLine(command)}, Dir: s.dir, Reap: true,
-		Env:    slices.Concat(s.deps.environ(s.member), []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
+		Args: []string{shell, "-c", line}, Dir: s.dir, Reap: true, Box: box,
+		Env:    slices.Concat(s.deps.environ(s.member), env, []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
 		Stdout: file, Stderr: file,
 		Started: func(pid int) func() {
 			return s.deps.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member})
@@ -137,7 +145,19 @@ func (s setup) command(ctx context.Context, command string) error {
 	case err == nil:
 		err = fmt.Errorf("exit code %d", exit.Code)
 	}
-	return fmt.Errorf("worktree.setup %q: %w (all of its output is in %s)\n%s", command, err, s.log, said(file, begins))
+	where := ""
+	if box.Level() != sandbox.None {
+		where = " in its sandbox"
+	}
+	return fmt.Errorf("worktree.setup %q%s: %w (all of its output is in %s)\n%s", command, where, err, s.log, said(file, begins))
+}
+
+// box returns the box of a command, because it runs what the repository contains.
+func (s setup) box(line string) (*sandbox.Box, []string, error) {
+	if s.deps.Box == nil {
+		return nil, nil, nil
+	}
+	return s.deps.Box(s.sandbox, s.member, s.dir, line)
 }
 
 // said returns the end of what was written to a log from a position on.

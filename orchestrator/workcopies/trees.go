@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -40,6 +41,9 @@ type Deps struct {
 	Environ   []string                     // environment of setup commands
 	EnvOf     func(member string) []string // what is added to it for one member; nil: nothing
 	Slots     *state.Slots                 // each setup command takes one
+	// Box returns the box of a setup command, with variables for it, in a copy under a sandbox of the spec;
+	// nil: none. It may be nil.
+	Box func(s configs.Sandbox, name, dir, line string) (*sandbox.Box, []string, error)
 
 	Team    func() *configs.Team     // the current spec
 	Filters func() []worktree.Filter // filters that git may run

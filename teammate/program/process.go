@@ -37,6 +37,8 @@ type Process struct {
 	grace   time.Duration
 	marker  string // the entry of its environment that marks its descendants
 	release func()
+	most    int                  // how many processes it may have; 0: no limit
+	counted func() (killed bool) // ends the counting of its processes
 }
 
 // ProcessOptions say how to start a Process. Command and Env are required.
@@ -82,6 +84,8 @@ func Start(o ProcessOptions) (*Process, error) {
 		outRead.Close()
 		return nil, err
 	}
+	p.most = o.Box.Policy().MaxProcesses
+	p.counted = proc.LimitProcesses(p.cmd.Process.Pid, p.marker, p.most)
 	if o.Started != nil {
 		if release := o.Started(p.cmd.Process.Pid); release != nil {
 			p.release = release
@@ -98,6 +102,9 @@ func Start(o ProcessOptions) (*Process, error) {
 func (p *Process) wait() {
 	// WaitDelay limits the wait for stderr, which children may hold open too.
 	_ = p.cmd.Wait() // how it ended is in ProcessState
+	if p.counted() {
+		fmt.Fprintf(p.Stderr, "\nit %s", proc.TooManyText(p.most))
+	}
 	_ = p.Stdout.from.SetReadDeadline(time.Now().Add(linger))
 	p.session.Close()
 	p.release()

@@ -132,7 +132,7 @@ func (t *Set) foreground(ctx context.Context, in bashInput, note string) agent.T
 	defer cancel()
 	r := &finished{
 		in:     in,
-		denied: t.env.Denied, dir: t.env.Workdir.Dir(),
+		denied: t.env.Denied, dir: t.env.Workdir.Dir(), most: t.env.Box.Policy().MaxProcesses,
 		stdout: spool{dir: t.env.OutputDir, name: "stdout"},
 		stderr: spool{dir: t.env.OutputDir, name: "stderr"},
 	}
@@ -216,6 +216,7 @@ type finished struct {
 	timedOut       time.Duration // the timeout, if it expired
 	notes          []string
 	denied         func(output, dir string) string // Env.Denied
+	most           int                             // how many processes it may have
 	dir            string                          // where the command ran
 }
 
@@ -227,6 +228,9 @@ func (f *finished) result() agent.ToolResult {
 	stdout, path := f.stdout.text(outputChars - utf8.RuneCountInString(stderr))
 	if f.denied != nil && exitCode(f.exit) != 0 {
 		f.notes = append(f.notes, f.denied(joinLines([]string{stdout, stderr}), f.dir))
+	}
+	if f.exit.TooMany {
+		f.notes = append(f.notes, "The command "+proc.TooManyText(f.most))
 	}
 	output := bashOutput{
 		Stdout: stdout, Stderr: joinLines(append([]string{stderr}, f.notes...)),
