@@ -34,9 +34,13 @@ func supported(t *testing.T, level sandbox.Level) *sandbox.Support {
 // and what it starts is held by the box and ends with it.
 func TestProgramInABox(t *testing.T) {
 	t.Parallel()
-	for _, level := range []sandbox.Level{sandbox.Files, sandbox.Mounts} {
-		t.Run(fmt.Sprintf("level %d", level), func(t *testing.T) {
+	for _, c := range []struct {
+		level   sandbox.Level
+		network string
+	}{{sandbox.Files, "off"}, {sandbox.Mounts, "off"}, {sandbox.Mounts, "on"}} {
+		t.Run(fmt.Sprintf("level %d network %s", c.level, c.network), func(t *testing.T) {
 			t.Parallel()
+			level := c.level
 			support := supported(t, level)
 			secret := filepath.Join(t.TempDir(), "secret")
 			if err := os.WriteFile(secret, []byte("SECRET"), 0o600); err != nil {
@@ -47,7 +51,7 @@ func TestProgramInABox(t *testing.T) {
 				"sneak sleep 600 </dev/null >/dev/null 2>&1 & echo child=$!", `mcp team_send_message {"to":"lead","message":"proof is written","summary":"proof"}`,
 				teamtest.Finishes,
 			}})
-			r.Rewrite("team.yaml", "lead: {model: lead}", fmt.Sprintf("sandbox: {level: best, network: off, write: [%s]}\nlead: {model: lead}", dir))
+			r.Rewrite("team.yaml", "lead: {model: lead}", fmt.Sprintf("sandbox: {level: best, network: %s, write: [%q]}\nlead: {model: lead}", c.network, dir))
 			e := r.Run(orchestrator.Options{Overrides: orchestrator.Overrides{Sandbox: support}})
 			r.Want(e, orchestrator.CodeDone, "all work is done")
 			if list := r.List(); list[0].Status != tasks.Completed || r.Read("proof") != "here" {
