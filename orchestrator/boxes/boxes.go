@@ -201,7 +201,7 @@ func (b *Boxes) Setup(s configs.Sandbox, name, dir, line string) (*Kit, error) {
 	}
 	g := grantsOf(dir, true, b.deps.Team().Name)
 	g.read = append(g.read, filepath.Dir(b.deps.Place.MemberSocket(name)))
-	g.read = append(g.read, scriptsIn(b.deps.Team().Workspace, []string{line})...)
+	g.read = append(g.read, scriptsOf(b.deps.Team(), dir, line)...)
 	return b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", name), "cache", sandbox.Extras{})
 }
 
@@ -242,9 +242,7 @@ func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 		g.discard, g.write = outermost(g.write), nil
 	}
 	g.read = append(g.read, b.deps.Place.GateScripts(), b.deps.Place.GateSettings(), filepath.Dir(b.deps.Place.MemberSocket(member)))
-	if own {
-		g.read = append(g.read, scriptsIn(team.Workspace, append([]string{h.Command}, h.Args...))...)
-	}
+	g.read = append(g.read, scriptsOf(team, dir, append([]string{h.Command}, h.Args...)...)...)
 	kit, err := b.kit(team.GateSandbox, g, gatesFolder(b.deps.Place), "gate-cache", sandbox.Extras{})
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of gates: %w", err)

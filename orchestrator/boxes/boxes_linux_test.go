@@ -241,6 +241,26 @@ func TestHookBoxes(t *testing.T) {
 	}
 }
 
+// TestGateScripts: a gate may read the scripts that its command names, with what lies beside them, but neither the
+// workspace nor the folder of the spec for it.
+func TestGateScripts(t *testing.T) {
+	spec := t.TempDir()
+	team := &configs.Team{File: filepath.Join(spec, "team.yaml"), Workspace: filepath.Join(spec, "work")}
+	for _, c := range []struct{ dir, line, want string }{
+		{"work", "sh ../gates/x.sh", "gates"}, {"work", "sh ../x.sh", "x.sh"}, {"work", "sh ./x.sh && go test ./...", ""},
+		{"copy", "sh " + spec + "/work/gates/x.sh", "work/gates"}, {"copy", spec + "/work/x.sh </etc/passwd", "work/x.sh"},
+		{"copy", "sh ../gates/x.sh a/b", "gates"}, {"work", "cat ../../other/x /root/.ssh/id ../work/../../y", ""},
+	} {
+		want := []string(nil)
+		if c.want != "" {
+			want = []string{filepath.Join(spec, c.want)}
+		}
+		if got := scriptsOf(team, filepath.Join(spec, c.dir), c.line); !slices.Equal(got, want) {
+			t.Errorf("%s in %s: %v, want %v", c.line, c.dir, got, want)
+		}
+	}
+}
+
 // TestDenials: what programs print tells what the box has kept from them.
 func TestDenials(t *testing.T) {
 	team, place := teamOf(t, sandbox.Best)

@@ -223,17 +223,20 @@ func caches(environ []string, dir string, goProxy func() string) (env, read []st
 	return env, read
 }
 
-// scriptsIn returns what a command line of a gate names in a folder: files, with the folders that they are in.
-func scriptsIn(root string, words []string) (paths []string) {
+// scriptsOf returns what a command line, which runs in a folder, names in the workspace of a team and in the folder of its
+// spec: files, with the folders that they are in.
+func scriptsOf(team *configs.Team, dir string, words ...string) (paths []string) {
+	spec := filepath.Dir(team.File)
 	for _, word := range words {
 		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>'\"=", r) }) {
-			if !within(part, root) || !filepath.IsAbs(part) {
+			path := absolute(part, dir)
+			if !strings.Contains(part, "/") || within(path, dir) || !within(path, team.Workspace) && !within(path, spec) {
 				continue
 			}
-			if dir := filepath.Dir(part); dir != root && within(dir, root) {
-				part = dir
+			if folder := filepath.Dir(path); folder != spec && !within(team.Workspace, folder) {
+				path = folder
 			}
-			paths = append(paths, part)
+			paths = append(paths, path)
 		}
 	}
 	return paths
