@@ -157,19 +157,15 @@ func (o *Orchestrator) newSeatBuilder(
 	times := specs.NewTimetable(d.Store, d.Journal, d.Clock, d.Loop)
 	live, settings := &teamhooks.Live{Functions: cmp.Or(o.opts.Hooks, &hooks.Registry{})}, &teamhooks.GateSettings{}
 	background := teamhooks.NewBackground(d.Store, d.Clock, d.Loop.Poke, tell)
-	var all *boxes.Boxes // made below, of the copies among others
+	var copies *workcopies.Trees // made in boxes
+	all := o.newBoxes(environ, func(member string) (string, bool) { return copies.TopOf(member) }, tell)
 	slots := state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce }, tell)
-	copies := workcopies.New(workcopies.Deps{
+	copies = workcopies.New(workcopies.Deps{
 		Place: o.place, Store: d.Store, Journal: d.Journal, Processes: d.Processes, Clock: d.Clock,
-		Functions: live.Functions, Hooks: live, Environ: environ, EnvOf: sockets.Env, Slots: slots,
-		Box: func(s configs.Sandbox, name, dir, line string) (*sandbox.Box, []string, error) {
-			kit, err := all.Setup(s, name, dir, line)
-			return kit.Box(), kit.Env(), err
-		},
+		Functions: live.Functions, Hooks: live, Environ: environ, EnvOf: sockets.Env, Slots: slots, Box: setupBoxOf(all),
 		Team: o.team, Filters: func() []worktree.Filter { return o.spec.Load().filters },
 		Fresh: o.opts.Fresh, Left: this.left, MakeNone: this.only.Merge != nil,
 	})
-	all = o.newBoxes(environ, copies, tell)
 	written := writes.New(writes.Deps{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: d.Journal, Git: copies.Git(),
 		Past: found.past, Team: o.team, Members: d.Seats, CopyOf: copies.TopOf, People: asks.FileApprovals(), Asks: live.NamesPolicy,
@@ -240,12 +236,20 @@ func (o *Orchestrator) newServers(d crew.Deps, environ []string, asks *inbox.Inb
 }
 
 // newBoxes makes the boxes of a team.
-func (o *Orchestrator) newBoxes(environ []string, copies *workcopies.Trees, tell func(string, events.Data)) *boxes.Boxes {
+func (o *Orchestrator) newBoxes(environ []string, copyOf func(string) (string, bool), tell func(string, events.Data)) *boxes.Boxes {
 	all := boxes.New(boxes.Deps{
-		Place: o.place, Bin: o.opts.Bin, Environ: environ, Team: o.team, CopyOf: copies.TopOf, Support: o.opts.Overrides.support, Tell: tell,
+		Place: o.place, Bin: o.opts.Bin, Environ: environ, Team: o.team, CopyOf: copyOf, Support: o.opts.Overrides.support, Tell: tell,
 	})
 	all.Sweep()
 	return all
+}
+
+// setupBoxOf returns the function that gives commands of worktree.setup their boxes.
+func setupBoxOf(all *boxes.Boxes) func(configs.Sandbox, string, string, string) (*sandbox.Box, []string, error) {
+	return func(s configs.Sandbox, name, dir, line string) (*sandbox.Box, []string, error) {
+		kit, err := all.Setup(s, name, dir, line)
+		return kit.Box(), kit.Env(), err
+	}
 }
 
 // boxOf returns the function that gives hooks their boxes, which are those of a member.

@@ -248,7 +248,7 @@ func TestGateScripts(t *testing.T) {
 	team := &configs.Team{File: filepath.Join(spec, "team.yaml"), Workspace: filepath.Join(spec, "work")}
 	for _, c := range []struct{ dir, line, want string }{
 		{"work", "sh ../gates/x.sh", "gates"}, {"work", "sh ../x.sh", "x.sh"}, {"work", "sh ./x.sh && go test ./...", ""},
-		{"copy", "sh " + spec + "/work/gates/x.sh", "work/gates"}, {"copy", spec + "/work/x.sh </etc/passwd", "work/x.sh"},
+		{"copy", "sh " + filepath.Join(spec, "work", "gates", "x.sh"), "work/gates"}, {"copy", filepath.Join(spec, "work", "x.sh") + " </etc/passwd", "work/x.sh"},
 		{"copy", "sh ../gates/x.sh a/b", "gates"}, {"work", "cat ../../other/x /root/.ssh/id ../work/../../y", ""},
 	} {
 		want := []string(nil)
