@@ -57,7 +57,7 @@ func rules() []rule {
 		{"bound-raised", false, "higher bound", "A limit of time, attempts or size is raised or gone, or tests are tried again.", higherBounds},
 		{"risky-call", true, "risky call", "Code does what is often a hole, if its input comes from outside.", risky},
 		{"special-case", false, "special case", "Code returns a fixed value, for one input or in place of a computed one.", specialCases},
-		{"calls-counted", true, "counts calls", "Code counts its calls or keeps something for the next ones, and may answer those differently.", countsCalls},
+		{"calls-counted", true, "keeps state", "Code counts its calls or keeps something for the next ones, and may answer those differently.", countsCalls},
 		{"code-mocked", false, "code mocked", "Tests replace a part of the code that this work changes.", mocked},
 		{"expected-changed", false, "expected changed", "What tests expect changes together with the code.", changedExpectations},
 		{"check-suppressed", false, "check suppressed", "A finding of a linter or a compiler is suppressed.", suppressed},
