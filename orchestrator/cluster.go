@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
@@ -51,6 +52,29 @@ func (o *Orchestrator) lead(ctx context.Context, prepare func() error) (_ *coord
 	return &coordinator{lead, link}, nil
 }
 
+// Repair begins the streams of a team anew from the files of this host, for streams that have lost
+// what they had acknowledged. The host must be the one that has run the team last, and nothing may
+// run it.
+func (o *Orchestrator) Repair(ctx context.Context) (err error) {
+	if !o.team().Bus.Given() {
+		return fmt.Errorf("%w: %s has no bus to repair", configs.ErrSpec, o.team().File)
+	}
+	if _, err := os.Stat(o.place.Store()); err != nil {
+		return fmt.Errorf("this host has never run the team: %w", err)
+	}
+	lock, err := state.LockTeam(o.place)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	o.repair = true
+	c, err := o.lead(ctx, func() error { return nil })
+	if err != nil {
+		return err
+	}
+	return c.release()
+}
+
 // candidate describes this process to the servers.
 func (o *Orchestrator) candidate(ctx context.Context, prepare func() error) (replica.Candidate, error) {
 	host, err := os.Hostname()
@@ -62,7 +86,7 @@ func (o *Orchestrator) candidate(ctx context.Context, prepare func() error) (rep
 		return replica.Candidate{}, err
 	}
 	return replica.Candidate{
-		Holder: holder + "@" + host, Host: host, PID: os.Getpid(), Version: o.opts.Version, Fresh: o.opts.Fresh,
+		Holder: holder + "@" + host, Host: host, PID: os.Getpid(), Version: o.opts.Version, Fresh: o.opts.Fresh, Repair: o.repair,
 		Repository: workcopies.GitFor(o.place, nil).Root(ctx, o.place.Workspace),
 		Store:      o.place.Store(), Journal: o.place.Journal(),
 		Prepare: func(r store.Replica) error {

@@ -123,6 +123,7 @@ type Orchestrator struct {
 	readers  *readers // loops over the journal of this run
 	drafts   *members.Drafts
 	record   state.RunRecord
+	repair   bool // of the team's streams, see Repair
 }
 
 // thisRun is what a run is for, and what it has found.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/bus/servers"
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -46,7 +47,7 @@ their fate and their disk, so they protect from no loss of this machine.`,
 	}
 	cmd.Flags().BoolVar(&trial, "trial", false, "run three servers on this machine, until a signal")
 	cmd.Flags().StringVar(&dir, "dir", "", "keep their data in `DIR`; by default, it is forgotten")
-	cmd.AddCommand(natsConfigCommand(env))
+	cmd.AddCommand(natsConfigCommand(env), natsRepairCommand(env))
 	return cmd
 }
 
@@ -157,6 +158,38 @@ folder --certs: server.pem, server.key and ca.pem.`,
 	flags.StringVar(&dir, "dir", "/var/lib/nats", "the `FOLDER` of the servers' data")
 	flags.StringVar(&certs, "certs", "/etc/covey-nats", "the `FOLDER` of the certificates")
 	return cmd
+}
+
+// natsRepairCommand returns `covey nats repair`.
+func natsRepairCommand(env *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "repair",
+		Short: "Begin the streams of a team anew from the files of this host",
+		Long: `Begin the streams of a team anew from the files of this host, when covey up says that the
+servers have lost acknowledged records. Use the host that has run the team last: what
+another one has done since is lost. The journal stays.`,
+		Example: "  covey nats repair && covey up",
+		Args:    cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			spec, err := env.SpecPath(nil)
+			if err != nil {
+				return err
+			}
+			team, err := env.LoadSpec(spec)
+			if err != nil {
+				return err
+			}
+			o, err := orchestrator.New(team, orchestrator.Options{Version: env.Version, NoTurns: true})
+			if err != nil {
+				return cli.SpecTrouble(team.File, err)
+			}
+			if err := o.Repair(cmd.Context()); err != nil {
+				return withFault(err)
+			}
+			env.Out.Printf("the streams of team %s begin anew from %s\n", team.Name, o.Place().Store())
+			return nil
+		},
+	}
 }
 
 // routesTo returns the addresses of all servers for the others.

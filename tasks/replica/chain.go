@@ -18,7 +18,7 @@ var (
 	// ErrUnknown: whether something is stored cannot be found out now.
 	ErrUnknown = errors.New("the servers do not answer, so whether it is stored is unknown")
 	// ErrGap: the stream lacks what it has acknowledged.
-	ErrGap = errors.New("the stream has lost acknowledged records")
+	ErrGap = errors.New("the servers have lost acknowledged records, see covey nats repair")
 )
 
 // retryEvery is the time between two tries of a request.
@@ -121,7 +121,7 @@ func (c *chain) stored(list []message) (last uint64, err error) {
 // unknown returns the error for messages whose outcome cannot be found out.
 func (c *chain) unknown(err error) error {
 	if _, last, failed := c.stream.bounds(context.Background()); failed == nil && last < c.last {
-		c.end = fmt.Errorf("%w: it ends at message %d, and message %d was acknowledged; see covey nats repair", ErrGap, last, c.last)
+		c.end = fmt.Errorf("%w: it ends at message %d, and message %d was acknowledged", ErrGap, last, c.last)
 		return c.end
 	}
 	return fmt.Errorf("%w: %w", ErrUnknown, err)

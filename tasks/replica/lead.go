@@ -38,6 +38,7 @@ type Candidate struct {
 	Version    string // of covey
 	Repository string // what the team works on; empty: unknown
 	Fresh      bool   // forget what the team has done
+	Repair     bool   // what the streams have of the store is damaged: begin anew from the file
 	Store      string // path of the store's file
 	Journal    string // path of the journal
 	// Prepare opens and closes the store, with this replica, so that it exists in the newest format.
@@ -179,7 +180,7 @@ func (l *Link) listen(ctx context.Context, epoch uint64, c Candidate) (bool, err
 // take begins the epoch after last, and brings the files up to date.
 func (d *Lead) take(ctx context.Context, last Epoch, c Candidate) error {
 	next := Epoch{Holder: c.Holder, Host: c.Host, PID: c.PID, Version: c.Version, Since: time.Now().UTC().Round(0),
-		Repository: cmp.Or(c.Repository, last.Repository), Fresh: c.Fresh}
+		Repository: cmp.Or(c.Repository, last.Repository), Fresh: c.Fresh || c.Repair}
 	e, err := d.Log.begin(ctx, last, next)
 	if err != nil {
 		return err
@@ -209,6 +210,13 @@ func (d *Lead) take(ctx context.Context, last Epoch, c Candidate) error {
 		if err := d.Log.Snapshot(c.Store, now); err != nil {
 			return err
 		}
+	}
+	if e.Fresh {
+		// A crash in between leaves them, and the next fresh begin does not know them.
+		for _, old := range last.Snapshots {
+			_ = d.Log.objects.drop(old.Name)
+		}
+		_ = d.Log.chain.stream.purge(ctx, e.seq)
 	}
 	if c.Fresh {
 		if err := d.Journal.forget(); err != nil {

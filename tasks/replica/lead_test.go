@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/coveyteam/covey/bus/servers"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -56,10 +58,12 @@ func (h *host) options(r store.Replica) *tasks.Options {
 }
 
 // takeOver makes the host the coordinator, as if the other one were silent.
-func (h *host) takeOver(fresh bool) error {
-	holder := "same" // so that nobody waits for the end of a lease
+func (h *host) takeOver(fresh bool) error { return h.begin(replica.Candidate{Fresh: fresh}) }
+
+func (h *host) begin(c replica.Candidate) error {
 	lead, err := h.link.Lead(h.t.Context(), replica.Candidate{
-		Holder: holder, Host: filepath.Base(h.dir), Store: h.path(), Journal: filepath.Join(h.dir, "journal.jsonl"), Fresh: fresh,
+		Holder: "same", // so that nobody waits for the end of a lease
+		Host:   filepath.Base(h.dir), Store: h.path(), Journal: filepath.Join(h.dir, "journal.jsonl"), Fresh: c.Fresh, Repair: c.Repair,
 		Prepare: func(r store.Replica) error {
 			s, err := tasks.Open(h.path(), h.options(r))
 			if err != nil {
@@ -169,5 +173,47 @@ func TestTakeover(t *testing.T) {
 	d.up(false)
 	if have := d.subjects(); len(have) != 1 {
 		t.Errorf("after a fresh begin there is %q", have)
+	}
+}
+
+// TestRepair: servers that have lost records are noticed, whatever host begins, and the copy of the
+// host that had them makes the streams whole.
+func TestRepair(t *testing.T) {
+	trial := startServers(t)
+	a, b := newHost(t, trial), newHost(t, trial)
+	a.up(false)
+	for i := range 5 {
+		if err := a.add(fmt.Sprint("task ", i), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key, err := nats.NkeyOptionFromSeed(trial.Creds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(trial.URL[0], key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	// What a server has lost is not there any more, and it still counts from where it was.
+	if _, err := nc.Request("$JS.API.STREAM.PURGE.covey_crew", []byte(`{"filter":"covey.crew.log","keep":2}`), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.takeOver(false); !errors.Is(err, replica.ErrGap) {
+		t.Fatalf("another host began with lost records: %v", err)
+	}
+	if err := a.Close(); err != nil && !errors.Is(err, replica.ErrFenced) {
+		t.Fatal(err)
+	}
+	if err := a.begin(replica.Candidate{Repair: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.add("more", ""); err != nil {
+		t.Fatal(err)
+	}
+	b.up(false)
+	if have := b.subjects(); len(have) != 6 {
+		t.Errorf("after the repair there is %q", have)
 	}
 }
