@@ -147,6 +147,10 @@ func (c *coordinator) keep(ctx context.Context) error {
 	return c.Keep(ctx)
 }
 
+// stalled reports whether the servers have not answered for so long that another host may have
+// taken over, and nothing may begin.
+func (c *coordinator) stalled() bool { return c != nil && !c.Status().Quorum() }
+
 // warning returns what people have to know about the servers; empty: nothing.
 func (c *coordinator) warning() string {
 	if c == nil || c.Status().Unsafe == "" {

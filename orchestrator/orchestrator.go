@@ -107,6 +107,7 @@ type Overrides struct {
 	Clock       members.Clock
 	Patience    acp.Timeouts                    // for agent programs
 	Backoff     time.Duration                   // before an agent program restarts
+	Stalled     func() bool                     // reports whether the servers of the team are silent
 	LosesPoke   func() bool                     // reports whether the crew loses a poke
 	JournalFile func(journal.File) journal.File // wraps the journal's file, to inject failures
 	Sandbox     *sandbox.Support                // what the system can hold; nil: what it says

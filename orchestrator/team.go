@@ -94,6 +94,10 @@ func newTeam(
 	ctx context.Context, o *Orchestrator, this thisRun, found opened,
 ) (*team, error) {
 	store, j := found.store, found.journal
+	stalled := o.opts.Overrides.Stalled
+	if stalled == nil {
+		stalled = this.lead.stalled
+	}
 	seats, loop, clock := &crew.Seats{}, members.NewLoop(o.opts.Overrides.LosesPoke), o.opts.Overrides.Clock
 	tell := func(member string, e events.Data) { // of a member in its turn, or of the team
 		j.Append(events.Event{Member: member, Turn: seats.Turn(member), Data: e})
@@ -114,7 +118,7 @@ func newTeam(
 	builder := o.newSeatBuilder(ctx, this, found, crew.Deps{
 		Team: o.team, Store: store, Journal: j, Place: o.place, Short: &o.short, Bus: found.bus, State: found.state, Log: o.opts.Log, Clock: clock,
 		Processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }),
-		Loop:      loop, Group: &members.Group{}, Seats: seats, Watch: &members.Watch{}, Holds: holds,
+		Loop:      loop, Stalled: stalled, Group: &members.Group{}, Seats: seats, Watch: &members.Watch{}, Holds: holds,
 	}, spawned, tell, control)
 	guard := trust.NewGuard(o.place, j.Warn)
 	return &team{

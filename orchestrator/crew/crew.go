@@ -52,6 +52,7 @@ type Deps struct {
 	Log        *slog.Logger
 	Clock      members.Clock
 	Loop       *members.Loop
+	Stalled    func() bool    // reports that nothing may begin now, because it could not be stored; nil: never
 	Group      *members.Group // goroutines that finish waits for
 	Seats      *Seats
 	Board      *teamtools.TaskAPI

@@ -66,6 +66,10 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		if err != nil {
 			return plan.Move{}, err
 		}
+		var later <-chan time.Time
+		if len(moves) > 0 && d.c.deps.Stalled != nil && d.c.deps.Stalled() {
+			moves, later = nil, d.c.deps.Clock.After(stalledEvery)
+		}
 		for _, m := range moves {
 			// A team that stays up, or that its operator holds, rests here, too, until something
 			// happens; only a limit ends it.
@@ -88,6 +92,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		select {
 		case <-d.c.deps.Loop.Poked():
 		case <-d.changed(s):
+		case <-later:
 		case order := <-d.c.deps.Loop.Orders():
 			order.Do(ctx)
 		case <-ctx.Done():
@@ -95,6 +100,9 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		}
 	}
 }
+
+// stalledEvery is the time between two looks whether a team that stands still can go on.
+const stalledEvery = time.Second
 
 // round takes a snapshot and decides on moves. It runs after every change, so its cost
 // must stay linear in the size of the team, and must not grow with the list of tasks.

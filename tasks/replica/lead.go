@@ -283,7 +283,7 @@ func (s Status) String() string {
 	if s.Quorum() {
 		text += fmt.Sprintf(", the servers have answered %s ago", s.Silent.Round(time.Second))
 	} else {
-		text += fmt.Sprintf(", no quorum for %s", s.Silent.Round(time.Second))
+		text += fmt.Sprintf(", no quorum for %s: no turns begin", s.Silent.Round(time.Second))
 	}
 	if s.Standby != "" {
 		text += ", standby on " + s.Standby
