@@ -192,7 +192,7 @@ func TestWhereDoesItGo(t *testing.T) {
 		{"a key of the spec", `MaxInProgress|maxInProgress|"max_in_progress"`, 3},
 		{"a line of the journal", `\bTaskUnchanged\b|"task_unchanged"`, 5},
 		{"a column of `covey ps`", `\bTasksDone\b|Done\.Complete\(`, 3},
-		{"a fact about a member on all screens", `\bm\.Box\b|\bBox\*Box\b|\bBoxLost\b|\bSandboxed\b|view\.IsBoxed`, 13},
+		{"a fact about a member on all screens", `\bm\.Box([^.\w]|\.Word)|\bBox\*Box\b|\bBoxLost\b|\bSandboxed\b|view\.IsBoxed`, 13},
 		{"a fact about a worktree in `covey ps`", `Ahead int|(st|w)\.Ahead\b`, 2},
 	} {
 		line := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(row.change) + ` \|.*$`).FindString(table)

@@ -112,7 +112,7 @@ var floors = []arrows{
 	{"orchestrator/teamtest", "hooks/testkit cmd/covey/term " + wholeTeam},
 	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/view", "tasks tasks/* events teammate/agent orchestrator orchestrator/* cmd/covey/term"},
-	{"cmd/covey/board", "orchestrator/hints events orchestrator/api orchestrator/journal orchestrator/members orchestrator/state orchestrator/view tasks tasks/actors " +
+	{"cmd/covey/board", "orchestrator/hints events orchestrator/api orchestrator/journal orchestrator/members orchestrator/state orchestrator/view tasks tasks/actors tasks/requests " +
 		"cmd/covey/term cmd/covey/view"},
 	{"cmd/covey/ask", "configs events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
 	{"cmd/covey/pages", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},

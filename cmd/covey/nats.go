@@ -36,7 +36,7 @@ With --trial, three servers run in this process, on this machine alone, until it
 signal. Once they have a leader, the bus section for the spec is printed. They share
 their fate and their disk, so they protect from no loss of this machine.`,
 		Example: `  covey nats --trial --dir /tmp/servers
-  covey nats config --host a.example.com,b.example.com,c.example.com --key crew.nk`,
+  covey nats config --host a.test,b.test,c.test --key crew.nk`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !trial {
@@ -121,7 +121,7 @@ file /etc/covey-nats.conf there. It has the team's account, in which the key of 
 coordinators may do what covey does, and nothing else; --key is the file with that
 key, which is made if it is not there. The servers need certificates for TLS in the
 folder --certs: server.pem, server.key and ca.pem.`,
-		Example: `  covey nats config --team crew --host a.example.com,b.example.com,c.example.com --key crew.nk`,
+		Example: `  covey nats config --team crew --host a.test,b.test,c.test --key crew.nk`,
 		Args:    cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			team, err := natsTeam(env)
