@@ -178,6 +178,7 @@ type resolver struct {
 	mcp     []MCPServer
 	places  map[string]yaml.Problem // Team.places
 	mode    PermissionMode          // of the settings files; empty if they set none
+	gate    Gateway                 // of the team
 	// confined is the sandbox of the team; a member may have more only if wider is set.
 	confined Sandbox
 	wider    bool

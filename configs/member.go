@@ -38,6 +38,7 @@ type Member struct {
 	Restart      Restart
 	Rotate       Rotation // never empty
 	Sandbox      Sandbox
+	Gateway      Gateway // how its program reaches its models
 	// Memory is the folder of its notes: MemoryInState, an absolute path, or one relative to the folder
 	// that it works in. Empty means that it has none.
 	Memory string
@@ -99,6 +100,7 @@ type inherited struct {
 	selfClaim yaml.Value[bool]
 	memory    yaml.Value[bool]
 	sandbox   sandboxSpec
+	gateway   gatewaySpec
 }
 
 // fields returns the keys of a teammate. The lead has a name in addition.
@@ -217,6 +219,8 @@ func (m *memberSpec) teamworkFields() []yaml.Field {
 			Doc: "A folder of its own for notes that outlast its sessions. Default: off."},
 		{Key: "sandbox", Part: yaml.Object(&m.sandbox.at, m.sandbox.fields()),
 			Doc: "What its programs may access: the keys that differ from the team's."},
+		{Key: "gateway", Part: gatewayPart(&m.gateway),
+			Doc: "Whether its program asks its models through covey, and which. Default: the team's."},
 	}
 }
 
@@ -243,6 +247,7 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		out.Memory = MemoryInState
 	}
 	out.Sandbox = r.memberSandbox(&m.sandbox)
+	out.Gateway = m.gateway.gateway(r.gate)
 	out.Agent, _ = r.agent(m)
 	if out.Isolation == InWorktree && out.Agent.IsTeam() {
 		r.Fail(m.isolation.At.At, "its agent is a team, which works where its own spec is and gives its members working copies; "+

@@ -155,6 +155,7 @@ type teamSpec struct {
 	closed    yaml.Value[bool]
 	keep      yaml.Value[bool]
 	work      teamworkSpec
+	gateway   gatewaySpec
 }
 
 // fields returns the keys at the top of a spec, in the order in which docs/spec.md and the schema show
@@ -207,17 +208,18 @@ func (s *teamSpec) fields() []yaml.Field {
 		{Key: "fail_closed", Part: yaml.Truth(&s.closed),
 			Doc: "Hooks that fail refuse, as gates do. Default: false, the action goes ahead."},
 	}
-	fields = append(append(fields, s.work.fields()...), laterFields()...)
+	fields = append(fields, s.work.fields()...)
+	fields = append(fields, yaml.Field{Key: "gateway", Part: gatewayPart(&s.gateway),
+		Doc: "on: agent programs ask their models through covey, which keeps the keys, counts what they use, and holds their limits. " +
+			"Default: off."})
+	fields = append(fields, laterFields()...)
 	return append(fields, yaml.Field{Key: "keep", Part: yaml.Truth(&s.keep),
 		Doc: "Stay up when all work is done. Default: false; a team with schedules always stays up."})
 }
 
 // laterFields returns the keys of a team that come with later versions.
 func laterFields() []yaml.Field {
-	return []yaml.Field{
-		{Key: "gateway", Part: yaml.Later(""),
-			Doc: "Serve models to agents of other vendors."},
-	}
+	return []yaml.Field{}
 }
 
 // versionPart decodes the version of a format.
@@ -272,6 +274,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	}
 	t.DefaultMode = r.mode
 	r.sandboxes(t, s)
+	r.gate = s.gateway.gateway(Gateway{})
 	r.agent(&s.defaults) // reports a mistake there even if every member overrides it
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)

@@ -153,6 +153,9 @@ type TokensUsed struct {
 	Model   string      `json:"model,omitempty"` // empty: the member's own
 	Usage   agent.Usage `json:"usage"`
 	CostUSD float64     `json:"cost_usd,omitempty"` // by covey's prices; 0: not known
+	// Aside means that an agent program has made the request for itself, such as for a title, a suggestion or a
+	// note in its memory: its model got no tools.
+	Aside bool `json:"aside,omitempty"`
 	// Context is how full the conversation of the member or helper is after the request.
 	Context agent.ContextUse `json:"context,omitzero"`
 }

@@ -173,6 +173,8 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	}
 	if opts.Replay != "" {
 		missing = withoutKeys(missing)
+	} else {
+		wrong = errors.Join(wrong, launch.CheckGateway(team, c.programs, opts.Record != ""))
 	}
 	if err := errors.Join(wrong, missing); err != nil {
 		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, err)

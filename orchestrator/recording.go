@@ -45,7 +45,7 @@ func placesOf(name, path string) []recordings.Place {
 }
 
 // lane returns the part of the run's recording that belongs to a member.
-func (h *seatBuilder) lane(m *members.Member) (*recordings.Lane, error) {
+func (h thisRun) lane(m *members.Member) (*recordings.Lane, error) {
 	return h.tape.Lane(m.Name, placesOf("dir", m.Dir)...)
 }
 

@@ -199,6 +199,7 @@ func (o *Orchestrator) newSeatBuilder(
 		Timeouts: o.opts.Overrides.Patience, Backoff: o.opts.Overrides.Backoff,
 		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: goals.Text,
 		Charge: shares.Charge, Admit: tools.Admit, InBox: tools.InBox, Revoke: tools.Revoke, Box: all.Program,
+		Lane: this.lane, Gateway: newGateway(d, ledger),
 	})
 	d.Ledger, d.Notices, d.Logins, d.Notes, d.Asks, d.Background = ledger, coordination, logins, notes, asks, background
 	d.Writes, d.Merges, d.Board, d.Programs = written, merges, board, programs

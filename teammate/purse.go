@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -67,6 +68,18 @@ func (t *Teammate) Spend(used agent.Usage) error {
 	ln.Usage, ln.CostUSD = &used, usd
 	t.addUsage(used, usd, false)
 	return t.opts.Transcript.Append(ln)
+}
+
+// Count counts a model request that the member's agent program has made, which does not report it itself.
+// It may be called from any goroutine.
+func (t *Teammate) Count(used events.TokensUsed) {
+	at := t.hookContext(0, "")
+	if u := t.current.Load(); u != nil {
+		at = t.hookContext(u.at.no, "")
+	}
+	t.addUsage(used.Usage, used.CostUSD, true)
+	at.recordUse(used.Usage, used.CostUSD)
+	at.emit(used)
 }
 
 // addUsage adds tokens to the member's totals. owed says that no turn has reported them yet.

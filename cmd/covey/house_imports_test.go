@@ -70,7 +70,8 @@ var floors = []arrows{
 		"orchestrator/journal orchestrator/process orchestrator/state orchestrator/worktree"},
 	{"orchestrator/boxes", "configs hooks events orchestrator/members orchestrator/state"},
 	{"orchestrator/recordings", "events teammate/agent teammate/script"},
-	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/accounts orchestrator/boxes orchestrator/process orchestrator/members orchestrator/recordings orchestrator/state"},
+	{"orchestrator/gateway", "events hooks/texts orchestrator/members orchestrator/process orchestrator/recordings teammate/agent teammate/script"},
+	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/accounts orchestrator/boxes orchestrator/gateway orchestrator/process orchestrator/members orchestrator/recordings orchestrator/state"},
 	{"orchestrator/hookinfo", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
 	{"orchestrator/api", "orchestrator/hints bus configs tasks tasks/replica tasks/requests events orchestrator/accounts " +
 		"orchestrator/members orchestrator/hookinfo orchestrator/journal orchestrator/process " +

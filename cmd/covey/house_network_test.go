@@ -16,6 +16,7 @@ var networkFiles = map[string]string{
 	"hooks/sandbox/proxy.go":               "hosts of a sandbox's list, for the programs in it",
 	"hooks/web/endpoint.go":                "HTTP hooks and webhooks of the spec and of settings files",
 	"hooks/web/fetch.go":                   "pages that a member fetches, under its permissions",
+	"orchestrator/gateway/hosts.go":        "hosts of models, of agent programs with a gateway, which presets and variables of the operator name",
 	"orchestrator/mcp/clientdial.go":       "mcp_servers of the spec",
 	"hooks/testkit/mcp.go":                 "servers of tests",
 	"orchestrator/state/lockname_linux.go": "the name of a team's lock, to see which process has it",

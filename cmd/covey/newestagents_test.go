@@ -71,6 +71,49 @@ func TestNewestAgents(t *testing.T) {
 	}
 }
 
+// TestNewestAgentsReplay records what the newest programs are told by a script, and replays it without the script's
+// server: each does the same again, its tools for real. Programs ask no vendor.
+func TestNewestAgentsReplay(t *testing.T) {
+	dir := os.Getenv("COVEY_AGENTS_NEWEST")
+	if dir == "" {
+		t.Skip("needs agent programs: COVEY_AGENTS_NEWEST must name the folder that .ci/agents/newest prints")
+	}
+	two := make(chan struct{}, 2)
+	for _, way := range newestAgents() {
+		t.Run(way.bin, func(t *testing.T) {
+			t.Parallel()
+			if packageVersion(filepath.Join(dir, "bin", way.bin)) == "" {
+				t.Skipf("there is no %s in %s", way.bin, dir)
+			}
+			takeTurns(t, two)
+			workspace, tape := t.TempDir(), filepath.Join(t.TempDir(), "tape")
+			for name, text := range map[string]string{
+				"team.yaml": "covey: 1\nname: crew\ngoal: Do it.\ndefaults: {permission_mode: bypassPermissions}\n" +
+					"agents: {prog: {use: " + way.preset + ", model: {provider: script, script: dev.yaml}}}\n" +
+					"lead: {model: {provider: script, script: lead.yaml}}\nteammates: {dev: prog}\ntasks: [{id: a, subject: Make it, owner: dev}]\n",
+				"lead.yaml": "steps: [{say: Fine., times: -1}]\n",
+				"dev.yaml": "steps:\n  - {say: I make it., call: [{tool: Bash, input: {command: \"date > made; pwd; cat made\"}}]}\n" +
+					"  - {say: It is made., call: [{tool: team_task_update, input: {taskId: \"1\", status: completed}}]}\n  - {say: Done., times: -1}\n",
+			} {
+				if err := os.WriteFile(filepath.Join(workspace, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			env := newestEnvironment(t, dir, way.bin)
+			for _, flag := range []string{"--record", "--replay"} {
+				cmd := exec.CommandContext(t.Context(), "covey", "-C", workspace, "up", "--trust", "--allow-unenforced", "--fresh", flag, tape)
+				cmd.Env = env
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", flag, err, out)
+				}
+				if err := os.Remove(filepath.Join(workspace, "made")); err != nil {
+					t.Errorf("%s: its shell did not work: %v", flag, err)
+				}
+			}
+		})
+	}
+}
+
 // newestEnvironment is one in which bin is the only agent program on the PATH: a preset
 // takes the first that it finds.
 func newestEnvironment(t *testing.T, dir, bin string) []string {

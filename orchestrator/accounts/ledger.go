@@ -104,6 +104,7 @@ type account struct {
 	live    agent.Usage // of a prompt that still runs, which is in usage when it ends
 	liveUSD float64     // likewise
 	program bool        // its agent is a program of its own
+	held    bool        // likewise, and each of its requests asks before whether it may be made
 	final   int         // passes that it has had to hand over
 	largest transcript.Request
 	noted   map[string]bool // ids of the notes that it was shown

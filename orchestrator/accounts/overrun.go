@@ -52,7 +52,7 @@ func (l *Ledger) overrun(seats []plan.Seat) (late []*plan.Seat) {
 // grace returns how long a member's turn may go on after a limit is used up. l.mu must be held.
 func (l *Ledger) grace(member string) time.Duration {
 	if a := l.accounts[member]; a != nil && a.program {
-		if u, _ := l.over(member); u.Limit > 0 && u.Full() && u.What != events.Time {
+		if u, _ := l.over(member); u.Limit > 0 && u.Full() && u.What != events.Time && !a.held {
 			return 0 // each further request would exceed the limit
 		}
 		return handOverTimeProgram

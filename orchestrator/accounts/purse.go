@@ -3,6 +3,7 @@ package accounts
 import (
 	"cmp"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -53,6 +54,20 @@ func (p Purse) Left(helper bool) error {
 		return budgetError(over)
 	}
 	a.final++
+	return nil
+}
+
+// Used returns an error if a limit is used up to its end, so that not even a request to hand over may be
+// made. A program's gateway asks it before each request.
+func (p Purse) Used() error {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if a := p.l.accounts[p.member]; a != nil {
+		a.held = true
+	}
+	if over, ok := p.l.over(p.member); ok && over.Full() && over.What != events.Time {
+		return budgetError(over)
+	}
 	return nil
 }
 

@@ -36,6 +36,9 @@ func (f *instance) boxed(start *offer, model string, own int) error {
 	}
 	hosts, listeners := f.launch.network(start.env, model)
 	listeners[address] = serve
+	if f.door != nil { // all that it asks goes there
+		hosts, listeners[f.door.Address()] = nil, f.door.Serve
+	}
 	kit, err := f.programs.deps.Box(f.Member, boxes.Needs{
 		Read:  slices.Concat(filesOf(f.launch.argv, start.value("HOME"), f.programs.deps.Place.Workspace), filesIn(start), []string{start.dir}),
 		Write: []string{home}, Environ: start.env, Hosts: hosts, Listeners: listeners,
@@ -221,7 +224,7 @@ func CheckBoxes(team *configs.Team, found map[string]Found) error {
 	for m := range team.EachAndTemplates() {
 		for _, a := range team.AgentsOf(*m) {
 			l := found[a.Name]
-			if !m.Sandbox.On() || m.Sandbox.Network != sandbox.NetworkOff || a.Model.Script != "" || len(l.preset.hosts) == 0 {
+			if !m.Sandbox.On() || m.Gateway.On || m.Sandbox.Network != sandbox.NetworkOff || a.Model.Script != "" || len(l.preset.hosts) == 0 {
 				continue
 			}
 			env := l.preset.environment(Environment(os.Environ()), os.Environ())

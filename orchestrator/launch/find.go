@@ -110,9 +110,9 @@ func findProgram(a configs.Agent, workspace string) (Found, error) {
 	if known {
 		l.program = p.programOf(l.argv)
 	} else if a.Kind == configs.ACP {
-		l.program.systemBy, l.program.offline = acp.SystemInPrompt, offlineUnknown
+		l.program.systemBy, l.program.offline, l.program.gateway = acp.SystemInPrompt, offlineUnknown, gatewayUnknown
 	} else {
-		l.program.offline = offlineUnknown
+		l.program.offline, l.program.gateway = offlineUnknown, gatewayUnknown
 	}
 	return l, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/gateway"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -22,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/command"
 	shared "github.com/coveyteam/covey/teammate/program"
+	"github.com/coveyteam/covey/teammate/script"
 )
 
 // MCPName is the name of the team's MCP server in agent programs. It is part of the
@@ -44,6 +46,7 @@ type instance struct {
 	// noMemory is set if another program did the member's earlier work, so that this
 	// one has no memory of it.
 	noMemory bool
+	door     *gateway.Door // its way to its models; nil: it has one of its own
 }
 
 // options returns what programs of all kinds are started with.
@@ -52,9 +55,18 @@ func (f *instance) options(start *offer) shared.Options {
 		Command: append(f.launch.argv[:1:1], start.args...), Env: start.env, Dir: start.workspace, Box: start.box,
 		Enter: f.enter(start), System: f.system, Session: f.past.ID, OnSession: f.keepSession,
 		Brief: f.lostBrief, History: f.History, Started: f.alive,
+		Watch: f.watch(),
 		// A program that reports its cost (claude) counts from the start of its session.
 		OnUsage: func(used shared.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
 	}
+}
+
+// watch returns what watches the program's model requests; nil: nobody does.
+func (f *instance) watch() func(context.Context) (context.Context, func(error) error) {
+	if f.door == nil {
+		return nil
+	}
+	return f.door.Watch
 }
 
 // acp returns the agent of a program that speaks ACP.
@@ -85,7 +97,7 @@ func (f *instance) offer(ctx context.Context) (*offer, error) {
 	if err := f.launch.complete(start, member.Agent.Env, member.Agent.NativeHooks); err != nil {
 		return nil, err
 	}
-	model, err := f.scripted(ctx, start)
+	model, err := f.route(ctx, start)
 	if err != nil {
 		return nil, err
 	}
@@ -116,18 +128,22 @@ func (l Found) complete(start *offer, own []configs.EnvVar, nativeHooks bool) er
 
 // scripted lets the program use its member's script as its model, if there is one, and returns the URL
 // of its server.
-func (f *instance) scripted(ctx context.Context, start *offer) (url string, err error) {
-	played := f.programs.deps.Scripts()[f.Member.CurrentAgent().Model.Script]
+func (f *instance) scripted(ctx context.Context, start *offer, played *script.Script) (url string, err error) {
 	if played == nil {
 		return "", nil
-	}
-	home, err := home(f.programs.deps.Place, f.Member.Name)
-	if err != nil {
-		return "", err
 	}
 	url, key, err := f.programs.models.admit(ctx, played, f.programs.deps.Log)
 	if err != nil {
 		return "", fmt.Errorf("serve its script: %w", err)
+	}
+	return url, f.offline(start, url, key)
+}
+
+// offline lets the program use a model server, without the user's settings and logins.
+func (f *instance) offline(start *offer, url, key string) error {
+	home, err := home(f.programs.deps.Place, f.Member.Name)
+	if err != nil {
+		return err
 	}
 	// The locations of the user's settings do not concern it then.
 	before := offer{env: slices.Clone(start.env)}
@@ -136,7 +152,7 @@ func (f *instance) scripted(ctx context.Context, start *offer) (url string, err 
 		user := []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
 		return slices.Contains(user, name) || f.launch.preset.routed(name, before.value)
 	})
-	return url, f.launch.program.offline(start, url, key, home)
+	return f.launch.program.offline(start, url, key, home)
 }
 
 // connect gives the program access to the team tools, with a new token each time it

@@ -8,6 +8,6 @@ import (
 
 func TestMain(m *testing.M) {
 	teamtest.Main(m, map[string]func(dir string) int{
-		fakeVariable: fakeAgent, workerVariable: workerAgent, commandFakeVariable: fakeCommand,
+		fakeVariable: fakeAgent, workerVariable: workerAgent, commandFakeVariable: fakeCommand, askerVariable: askerAgent,
 	})
 }

@@ -154,8 +154,13 @@ func (m *modelServer) close() {
 // most of them read for the model APIs, and a home directory without the user's
 // settings and logins.
 func offlineUnknown(o *offer, url, key, home string) error {
+	o.set("HOME", home)
+	return gatewayUnknown(o, url, key)
+}
+
+// gatewayUnknown is gateway for programs without a preset.
+func gatewayUnknown(o *offer, url, key string) error {
 	for _, v := range [][2]string{
-		{"HOME", home},
 		{"ANTHROPIC_BASE_URL", url}, {"ANTHROPIC_API_KEY", key},
 		{"OPENAI_BASE_URL", url + "/v1"}, {"OPENAI_API_KEY", key},
 		{"GOOGLE_GEMINI_BASE_URL", url}, {"GEMINI_API_KEY", key},

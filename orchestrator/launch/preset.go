@@ -31,7 +31,11 @@ type preset struct {
 	login      string // the command to log in; empty: it knows only an API key, and keyVars has its variable
 	loginPkg   string // the npm package with the program of login, which an adapter does without
 	install    string // the command that installs the newest version of the first program
-	node       string // the first version of Node.js that its package admits; empty: the package does not say
+	// vendors are those whose models its programs ask through the gateway; passes means that one that has
+	// logged in by itself can pass it, too.
+	vendors []string
+	passes  bool
+	node    string // the first version of Node.js that its package admits; empty: the package does not say
 }
 
 // userFile is a file or folder that a program keeps for its user.
@@ -88,6 +92,9 @@ type program struct {
 	// offline makes the program use the model server at url with an API key, in its own
 	// existing home directory. Every preset has one. It writes nothing outside of home.
 	offline func(o *offer, url, key, home string) error
+	// gateway makes the program ask its models at url, with a token in place of a key, and leaves the rest as
+	// the user has set it up. An empty token leaves its own login. nil: it cannot be sent there.
+	gateway func(o *offer, url, token string) error
 }
 
 // offer is how a program is about to be started.

@@ -47,7 +47,7 @@ func claude() preset {
 			o.claudeSettings(claudeNoSandbox())
 			return nil
 		},
-		offline: claudeOffline,
+		offline: claudeOffline, gateway: claudeGateway,
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
 			Native: Enforced, Tools: asks("Bash", "Edit", "Write", "Read", "WebFetch", mcpTools),
@@ -73,10 +73,11 @@ func claude() preset {
 			nativeHooksOff: func(o *offer) error { return o.claudeArgument(object{"disableAllHooks": true}) },
 			sandboxOff:     func(o *offer) error { return o.claudeArgument(claudeNoSandbox()) },
 			offline:        claudeOffline,
+			gateway:        claudeGateway,
 			honours:        measuredCommand("claude 2.1.330"),
 		}},
-		keyVars: []string{"ANTHROPIC_API_KEY"},
-		logins:  []userFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
+		keyVars: []string{"ANTHROPIC_API_KEY"}, vendors: []string{"anthropic"}, passes: true,
+		logins: []userFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
 		settings: append(userFiles("CLAUDE_CONFIG_DIR", ".claude", "settings.json", "CLAUDE.md", "agents", "commands", "skills", "rules",
 			"output-styles", "plugins"), userFile{"CLAUDE_CONFIG_DIR", "", ".claude.json"}),
 		hosts: []string{"api.anthropic.com", "platform.claude.com", "console.anthropic.com", "claude.ai"},
@@ -144,5 +145,14 @@ func claudeOffline(o *offer, url, key, home string) error {
 	o.set("ANTHROPIC_BASE_URL", url)
 	o.set("ANTHROPIC_API_KEY", key)
 	o.set("CLAUDE_CODE_MAX_RETRIES", "2") // show errors of the script instead of retrying for minutes
+	return nil
+}
+
+// claudeGateway makes Claude Code use the gateway.
+func claudeGateway(o *offer, url, token string) error {
+	o.set("ANTHROPIC_BASE_URL", url)
+	if token != "" {
+		o.set("ANTHROPIC_API_KEY", token)
+	}
 	return nil
 }

@@ -30,6 +30,9 @@ func codex() preset {
 			return nil
 		},
 		offline: codexOffline("on-request"),
+		gateway: func(o *offer, url, token string) error {
+			return o.patchVariable("CODEX_CONFIG", codexProvider(o, url, token))
+		},
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
 			Native: Enforced, Tools: asks(mcpTools), MCP: "http", Version: "codex-acp 2.6.0", Date: "2026-11",
@@ -46,7 +49,7 @@ func codex() preset {
 		o.args = append(o.args, "-c", "approval_policy=untrusted")
 		return nil
 	}
-	single.offline = codexOffline("untrusted")
+	single.offline, single.gateway = codexOffline("untrusted"), codexGateway
 	return preset{
 		name: configs.Codex,
 		programs: []program{adapter, single, {
@@ -54,10 +57,10 @@ func codex() preset {
 			args:    []string{"exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write"},
 			resume:  []string{"resume", "{session}"},
 			connect: codexConnect,
-			offline: codexOffline("on-request"), nativeHooksOff: codexHooksOff, sandboxOff: codexSandboxOff,
+			offline: codexOffline("on-request"), gateway: codexGateway, nativeHooksOff: codexHooksOff, sandboxOff: codexSandboxOff,
 			honours: measuredCommand("codex 0.169.0"),
 		}},
-		keyVars:  []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+		keyVars: []string{"OPENAI_API_KEY", "CODEX_API_KEY"}, vendors: []string{"openai"},
 		logins:   []userFile{{"CODEX_HOME", ".codex", "auth.json"}},
 		settings: userFiles("CODEX_HOME", ".codex", "config.toml", "AGENTS.md", "AGENTS.override.md", "prompts", "skills", "rules"),
 		hosts:    []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
@@ -94,7 +97,7 @@ func codexSandboxOff(o *offer) error {
 // supports it.
 func codexOffline(approvals string) func(o *offer, url, key, home string) error {
 	return func(o *offer, url, key, home string) error {
-		const keyVar = "COVEY_MODEL_KEY"
+		const keyVar = codexKey
 		config := fmt.Sprintf(`model = "gpt-5.5"
 model_provider = "covey"
 approval_policy = %q
@@ -125,6 +128,30 @@ trust_level = "trusted"
 		o.set(keyVar, key)
 		return writePrivate(home, ".codex/config.toml", []byte(config))
 	}
+}
+
+// codexKey is the variable with the key of a model server.
+const codexKey = "COVEY_MODEL_KEY"
+
+// codexProvider returns the configuration in which covey is the provider of models.
+func codexProvider(o *offer, url, token string) object {
+	o.set(codexKey, token)
+	return object{"model_provider": "covey", "model_providers": object{"covey": object{
+		"name": "covey", "base_url": url + "/v1", "wire_api": "responses", "env_key": codexKey,
+	}}}
+}
+
+// codexGateway makes a program that takes its configuration as arguments use the gateway.
+func codexGateway(o *offer, url, token string) error {
+	o.set(codexKey, token)
+	const provider = "model_providers.covey."
+	for _, setting := range []string{
+		`model_provider="covey"`, provider + `name="covey"`, provider + "base_url=" + strconv.Quote(url+"/v1"),
+		provider + `wire_api="responses"`, provider + "env_key=" + strconv.Quote(codexKey),
+	} {
+		o.args = append(o.args, "-c", setting)
+	}
+	return nil
 }
 
 // codexConnect gives `codex exec` the team tools of covey's MCP server: covey cannot

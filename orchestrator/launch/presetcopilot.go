@@ -19,6 +19,11 @@ func copilot() preset {
 			// turn would include all earlier ones.
 			quirks:  acp.Quirks{Usage: acp.UsageCumulative},
 			offline: copilotOffline,
+			gateway: func(o *offer, url, token string) error {
+				o.set("COPILOT_PROVIDER_BASE_URL", url+"/v1")
+				o.set("COPILOT_PROVIDER_API_KEY", token)
+				return nil
+			},
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
 				Native: Absent, Tools: asks(mcpTools), // the others were not measured with commands that it may consider harmless
@@ -26,7 +31,7 @@ func copilot() preset {
 			},
 		}},
 		// The order in which the program reads them.
-		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
+		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"}, vendors: []string{"copilot"},
 		// config.json has the login where there is no keychain.
 		settings: userFiles("COPILOT_HOME", ".copilot", "config.json", "settings.json", "mcp-config.json", "lsp-config.json",
 			"copilot-instructions.md", "agents", "skills", "instructions"),

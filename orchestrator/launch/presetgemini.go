@@ -35,6 +35,12 @@ func gemini() preset {
 				return nil
 			},
 			offline: geminiOffline,
+			gateway: func(o *offer, url, token string) error {
+				o.set("GEMINI_API_KEY", token)
+				o.set("GOOGLE_GEMINI_BASE_URL", url)
+				o.set("GEMINI_DEFAULT_AUTH_TYPE", "gemini-api-key")
+				return geminiSettings(o, object{"security": object{"auth": object{"selectedType": "gemini-api-key"}}})
+			},
 			// The settings that override the user's apply only if they and all folders
 			// above them belong to root. For other users a session is lost with the
 			// second restart, and the user's own hooks run. The policy always applies.
@@ -44,7 +50,7 @@ func gemini() preset {
 				MCP: "http", Version: "gemini-cli 0.61.0", Date: "2026-11",
 			},
 		}},
-		keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, vendors: []string{"google"},
 		logins: []userFile{
 			{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"},
 			{"GEMINI_CLI_HOME", "", ".gemini/gemini-credentials.json"},

@@ -22,13 +22,14 @@ func openCode() preset {
 				}
 				return o.patchVariable(openCodeConfig, object{"autoupdate": false, "share": "disabled"})
 			},
-			offline: openCodeOffline,
+			offline: openCodeOffline, gateway: openCodeGateway,
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Advisory,
 				Native: Absent, Tools: asks("Bash", "Edit", "Write", "WebFetch",
 					mcpTools), MCP: "http", Version: "opencode 1.18.33", Date: "2026-11",
 			},
 		}},
+		vendors:  []string{"anthropic", "openai", "google"},
 		logins:   []userFile{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
 		settings: userFiles("XDG_CONFIG_HOME", ".config", "opencode"),
 		login:    "opencode auth login",
@@ -73,5 +74,13 @@ func openCodeOffline(o *offer, url, key, home string) error {
 				"name": "script", "tool_call": true, "limit": object{"context": 100_000, "output": 4000},
 			}},
 		}},
+	})
+}
+
+// openCodeGateway makes opencode use the gateway for the models of all vendors that it can pass.
+func openCodeGateway(o *offer, url, token string) error {
+	at := func(path string) object { return object{"options": object{"baseURL": url + path, "apiKey": token}} }
+	return o.patchVariable(openCodeConfig, object{
+		"provider": object{"anthropic": at("/v1"), "openai": at("/v1"), "google": at("/v1beta")},
 	})
 }

@@ -30,14 +30,19 @@ func qwen() preset {
 				return nil
 			},
 			offline: qwenOffline,
+			gateway: func(o *offer, url, token string) error {
+				o.set("OPENAI_API_KEY", token)
+				o.set("OPENAI_BASE_URL", url+"/v1")
+				return nil
+			},
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
 				Native: Enforced, Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
 				MCP: "http", Version: "qwen-code 0.24.4", Date: "2026-11",
 			},
 		}},
-		keyVars: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY"},
-		logins:  []userFile{{"QWEN_HOME", ".qwen", "oauth_creds.json"}},
+		keyVars: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY"}, vendors: []string{"openai"},
+		logins: []userFile{{"QWEN_HOME", ".qwen", "oauth_creds.json"}},
 		settings: userFiles("QWEN_HOME", ".qwen", "settings.json", "QWEN.md", ".env", "extensions", "commands", "skills", "agents",
 			"installation_id"),
 		hosts:   []string{"chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"},

@@ -17,8 +17,10 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/boxes"
+	"github.com/coveyteam/covey/orchestrator/gateway"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -67,6 +69,10 @@ type Deps struct {
 	// address of Admit's URL.
 	Box   func(m *members.Member, n boxes.Needs) (*boxes.Kit, error)
 	InBox func(m *members.Member) (address string, serve func(net.Listener), err error)
+	// Gateway passes the model requests of programs. Lane returns where those of a member are recorded, or answered
+	// from; nil: neither.
+	Gateway *gateway.Gateway
+	Lane    func(m *members.Member) (*recordings.Lane, error)
 }
 
 // Request describes the member whose program is started.
@@ -149,6 +155,7 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	}
 	start, err := f.offer(ctx)
 	if err != nil {
+		f.closeDoor()
 		return nil, fmt.Errorf("prepare the agent program: %w", err)
 	}
 	if a.Kind == configs.Command {
@@ -157,6 +164,7 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 		f.agent, err = f.acp(start)
 	}
 	if err != nil {
+		f.closeDoor()
 		return nil, err
 	}
 	p.mu.Lock()
@@ -183,6 +191,14 @@ func (p *Programs) Complete(ctx context.Context, m *members.Member, e events.Eve
 	return e, p.deps.Charge(ctx, m.Name, tasks.Cost{USD: cost})
 }
 
+// Saw ends the prompt of a program that does not use its gateway. It implements crew.Watcher.
+func (p *Programs) Saw(_ context.Context, m *members.Member, e events.Event) error {
+	if run := p.running(m); run != nil && run.door != nil {
+		run.door.Saw(e.Data)
+	}
+	return nil
+}
+
 // Stopped ends the program of a member and its access to the team tools. The member takes
 // no more turns with it. Stopped may be called twice. It implements crew.Stopper.
 func (p *Programs) Stopped(m *members.Member) error {
@@ -191,6 +207,7 @@ func (p *Programs) Stopped(m *members.Member) error {
 		return nil
 	}
 	err := errors.Join(run.agent.Close(), run.logins.Close())
+	run.closeDoor()
 	p.deps.Revoke(m) // processes that the program left running cannot act for the member
 	return err
 }
@@ -207,7 +224,10 @@ func (p *Programs) running(m *members.Member) *instance {
 }
 
 // Close ends what all programs share. Call it after each of them has ended.
-func (p *Programs) Close() { p.models.close() }
+func (p *Programs) Close() {
+	p.deps.Gateway.Close()
+	p.models.close()
+}
 
 // thinker is an agent whose program ends when it is closed.
 type thinker interface {

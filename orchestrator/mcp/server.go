@@ -138,7 +138,7 @@ func (t *Server) InBox(m *members.Member) (address string, serve func(net.Listen
 	}
 	server := t.http
 	return t.listener.Addr().String(), func(l net.Listener) {
-		_ = server.Serve(memberListener{l, m.Name}) // it ends with the listener, or with the server
+		_ = server.Serve(process.MemberListener(l, m.Name)) // it ends with the listener, or with the server
 	}, nil
 }
 
@@ -238,7 +238,7 @@ func (t *Server) open() error {
 	t.listener = l
 	t.http = &http.Server{
 		Handler: t.handler(l.Addr().String()), ReadHeaderTimeout: headerWait,
-		ErrorLog: slog.NewLogLogger(t.deps.Log.Handler(), slog.LevelDebug), ConnContext: withConnection,
+		ErrorLog: slog.NewLogLogger(t.deps.Log.Handler(), slog.LevelDebug), ConnContext: process.WithConnection,
 	}
 	server := t.http
 	t.serving.Go(func() {

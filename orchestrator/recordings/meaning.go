@@ -139,6 +139,7 @@ var varying = []struct {
 	{texts.Pattern(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "<id>"},
 	{texts.Pattern(`\b[0-9A-HJKMNP-TV-Z]{26}\b`), "<id>"}, // of mail
 	{texts.Pattern(`\b(?:toolu|call|fc|msg|resp|rs|req|run|sess|ses|session|chatcmpl|thread|item|prt|cch)[_-][A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*`), "<id>"},
+	{texts.Pattern(`\bChunk ID: [0-9a-f]+`), "<id>"},         // of codex, in its results
 	{texts.Pattern(`\b(?:cch|cc_version)=[^;,\s]+`), "<id>"}, // of claude, in its system prompt
 	{texts.Pattern(`\b\d{4}-\d{2}-\d{2}(?:[T _]` + clock + zone + `)?`), "<time>"},
 	{texts.Pattern(`\b(?:` + weekday + `,? )?(?:` + month + ` +\d{1,2}(?:st|nd|rd|th)?|\d{1,2} +` + month + `)\b(?:,? ` + clock + zone +
@@ -150,7 +151,7 @@ var varying = []struct {
 	{texts.Pattern(`\(cached\)`), "<time>"}, // of go test, in place of one
 	{texts.Pattern(`\b\d+(?:\.\d+)? (?:milliseconds?|seconds?|minutes?)\b`), "<time>"},
 	{texts.Pattern(`<time>(?:,? (?:at )?<time>)+`), "<time>"},
-	{texts.Pattern(`(?i)\b(pid|process)([ =:]+)\d+\b`), "$1$2<n>"},
+	{texts.Pattern(`(?i)\b(pid|pgid|process)([ =:]+)\d+\b`), "$1$2<n>"},
 	{texts.Pattern(`\b[0-9a-f]{7,64}\b`), "<id>"},
 	{texts.Pattern(`\b(?:Linux|Darwin|Windows) \d+\.\d+[\w.+-]*`), "<system>"},
 }

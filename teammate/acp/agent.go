@@ -43,7 +43,7 @@ func New(opts Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{opts: opts, session: opts.Session, made: opts.SessionMade, primed: opts.Session != ""}
-	a.Conversation = program.NewConversation("acp", opts.History, a.ask, a.down)
+	a.Conversation = program.NewConversation("acp", opts.History, a.opts.Watched(a.ask), a.down)
 	a.opts.History = transcript.History{} // it belongs to the conversation
 	return a, nil
 }

@@ -219,7 +219,7 @@ func (t *talk) handleUpdate(ctx context.Context, raw json.RawMessage) error {
 	// Unknown kinds are ignored: programs keep inventing new ones, and a guess could turn a
 	// summary into a message of the user.
 	if t.live.meter.update(u) {
-		t.a.opts.OnLive(t.live.meter.soFar())
+		t.a.opts.OnLive(t.a.opts.Counted(t.live.meter.soFar()))
 	}
 	t.lively = t.lively || substantial(u.Kind)
 	switch u.Kind {

@@ -27,7 +27,7 @@ func (a *Agent) prompt(
 		a.primed, a.lost = true, false
 	}
 	// Usage counts even if the prompt failed, as far as the program reported it.
-	spent := t.live.meter.end(t.request.answer())
+	spent := a.opts.Counted(t.live.meter.end(t.request.answer()))
 	if recordErr := t.finish(ctx, err, spent); recordErr != nil {
 		t.GiveUp(recordErr)
 	}

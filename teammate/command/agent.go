@@ -43,7 +43,7 @@ func New(opts Options) (*Agent, error) {
 	if a.session == "" {
 		a.before = &agent.Usage{}
 	}
-	a.Conversation = program.NewConversation("command", opts.History, a.ask, func() {})
+	a.Conversation = program.NewConversation("command", opts.History, a.opts.Watched(a.ask), func() {})
 	a.opts.History = transcript.History{} // it belongs to the conversation
 	return a, nil
 }

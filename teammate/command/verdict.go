@@ -60,7 +60,7 @@ func (a *Agent) prompt(
 	}
 	end := t.read.end(e.exit.Code)
 	t.Touched = t.Touched || end.reply != ""
-	spent := a.spend(&end, resumed)
+	spent := a.opts.Counted(a.spend(&end, resumed))
 	err = t.verdict(ctx, end, e.exit)
 	if err == nil || t.Touched { // otherwise it may not have received the start of the prompt
 		a.primed, a.spoken = a.session != "", true

@@ -37,6 +37,10 @@ type Options struct {
 	Started func(pid int) (release func())
 	// OnUsage is called with the usage of each prompt. It may be nil.
 	OnUsage func(Spent)
+	// Watch watches the program's model requests during a prompt, and counts them: what the program reports of
+	// its use does not count then. verdict returns the error of the prompt, given that of the program. nil:
+	// nobody watches them.
+	Watch func(ctx context.Context) (watched context.Context, verdict func(error) error)
 	// Clock is the time of day; nil: time.Now.
 	Clock func() time.Time
 	// Alarm times prompts; nil: NewAlarm.
@@ -55,6 +59,26 @@ type Spent struct {
 	Known   bool    // Usage is known
 	CostUSD float64 // since the session began; 0: unknown
 	Context agent.ContextUse
+}
+
+// Counted returns what counts of what a program has reported.
+func (o *Options) Counted(reported Spent) Spent {
+	if o.Watch == nil {
+		return reported
+	}
+	return Spent{Known: true, Context: reported.Context}
+}
+
+// Watched returns ask, watched by Watch.
+func (o *Options) Watched(ask Ask) Ask {
+	if o.Watch == nil {
+		return ask
+	}
+	return func(ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply) ([]agent.Input, error) {
+		watched, verdict := o.Watch(ctx)
+		later, err := ask(watched, inputs, h, reply)
+		return later, verdict(err)
+	}
 }
 
 // Complete sets defaults, and reports what is missing.

@@ -55,5 +55,10 @@ func (a API) Read(body []byte) (Asked, error) {
 	return asked, nil
 }
 
-// Refuse answers a request with an error in the form of the API.
-func (a API) Refuse(w http.ResponseWriter, err error) { refuse(w, a.wire, err) }
+// Refuse answers a request with an error in the form of the API; the zero API has that of OpenAI's.
+func (a API) Refuse(w http.ResponseWriter, err error) {
+	if a.wire == nil {
+		a.wire = chat{}
+	}
+	refuse(w, a.wire, err)
+}

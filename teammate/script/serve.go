@@ -106,7 +106,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // goroutines have ended when it returns. The error is nil if ctx ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler:     ownOnly(s),
+		Handler:     OwnOnly(s),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		// There is no write timeout, because a step's delay may have any length.
 		ReadHeaderTimeout: 10 * time.Second,

@@ -54,7 +54,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 		refuse(w, d, &agent.APIError{Type: "invalid_request", Message: err.Error()})
 		return
 	}
-	x.key = keyOf(r)
+	x.key = KeyOf(r)
 	// Errors are sent before a stream begins, so that they have a status.
 	a, err := s.reply(r.Context(), x)
 	if err != nil {

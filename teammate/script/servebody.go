@@ -82,7 +82,7 @@ func (c *countedBody) done() { c.of.release(c.key, c.taken) }
 // readBody reads the JSON body of a request after checking its key. The body counts
 // as held until done is called.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err error) {
-	key, control := keyOf(r), http.NewResponseController(w)
+	key, control := KeyOf(r), http.NewResponseController(w)
 	// A writer without a connection, as in tests, has no deadline and needs none.
 	_ = control.SetReadDeadline(time.Now().Add(bodyWait))
 	defer func() {

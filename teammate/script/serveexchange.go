@@ -150,9 +150,9 @@ func textOf(raw json.RawMessage) string {
 	return ""
 }
 
-// keyOf returns the API key of a request, wherever its API puts it, or "". The key
+// KeyOf returns the API key of a request, wherever its API puts it, or "". The key
 // only selects a script; it protects nothing.
-func keyOf(r *http.Request) string {
+func KeyOf(r *http.Request) string {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
 	}

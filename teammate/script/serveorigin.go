@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// ownOnly refuses requests of web pages, because a client of the server makes
+// OwnOnly refuses requests of web pages, because a client of the server makes
 // agents run what its scripts say. Agents send no Origin, and their Host is the
 // address that they were given. The Host check stops a page whose own name resolves
 // to this machine (DNS rebinding).
-func ownOnly(next http.Handler) http.Handler {
+func OwnOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		switch {

@@ -1,0 +1,173 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/gateway"
+)
+
+// vendor is a vendor of models whose hosts a gateway asks for a program.
+type vendor struct {
+	provider string   // as in lists of prices
+	apis     []string // as in script.API
+	host     string   // unless a variable names another
+	base     string   // the variable that does
+	keys     []string // variables with its keys
+	bearer   string   // the variable with a token that its host takes in place of a key; empty: none
+}
+
+// vendors returns the vendors. A program without a preset names its vendor by the variable of its key.
+func vendors() []vendor {
+	return []vendor{
+		{"anthropic", []string{"anthropic"}, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", []string{"ANTHROPIC_API_KEY"}, "ANTHROPIC_AUTH_TOKEN"},
+		{"openai", []string{"responses", "chat"}, "https://api.openai.com/v1", "OPENAI_BASE_URL", []string{"OPENAI_API_KEY", "CODEX_API_KEY"}, ""},
+		{"google", []string{"gemini"}, "https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, ""},
+		{"copilot", []string{"responses", "chat"}, "", "COPILOT_PROVIDER_BASE_URL", nil, "COPILOT_PROVIDER_API_KEY"},
+	}
+}
+
+// hosts returns the hosts of a program that uses a key of covey's, or a token of the operator's own gateway. env
+// is covey's environment.
+func (l Found) hosts(a configs.Agent, passesLogin bool, env func(string) string) (map[string]gateway.Host, error) {
+	all := map[string]gateway.Host{}
+	for _, v := range vendors() {
+		if l.preset.name != "" && !slices.Contains(l.preset.vendors, v.provider) {
+			continue
+		}
+		h := gateway.Host{Provider: v.provider, URL: strings.TrimRight(cmp.Or(env(v.base), v.host), "/")}
+		if h.URL == "" {
+			continue
+		}
+		if u, err := url.Parse(h.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, texts.Errorf(configs.ErrSpec, "%s: %s is no URL of a host", a.Name, v.base)
+		}
+		switch token := env(v.bearer); {
+		case a.Auth == configs.Key && slices.Contains(v.keys, l.key.Name):
+			h.Key = func() (string, error) {
+				key, err := l.readKey(a)
+				return key.Value, err
+			}
+		case v.bearer != "" && token != "":
+			h.Key, h.Bearer = func() (string, error) { return token, nil }, true
+		case passesLogin && l.preset.passes:
+		default:
+			continue
+		}
+		for _, api := range v.apis {
+			all[api] = h
+		}
+	}
+	if len(all) == 0 {
+		return nil, texts.Errorf(configs.ErrSpec, "%s: %s", a.Name, l.noHost(a, passesLogin))
+	}
+	return all, nil
+}
+
+// noHost says why a program cannot pass a gateway.
+func (l Found) noHost(a configs.Agent, passesLogin bool) string {
+	switch {
+	case l.program.gateway == nil:
+		return "its program cannot be sent through the gateway; write gateway: off for its members"
+	case a.Auth == configs.Key:
+		return "the gateway does not know which host takes the key " + cmp.Or(l.key.Name, a.KeyVar) + "; write gateway: off for its members"
+	case passesLogin:
+		return string(l.preset.name) + " cannot pass the gateway with its own login; write auth: key, or gateway: off for its members"
+	case l.preset.passes:
+		return "its program logs in by itself, which the gateway does not carry unless the spec says so; write auth: key, or gateway: {login: pass}"
+	}
+	return "its program logs in by itself, which the gateway does not carry; write auth: key, or gateway: off for its members"
+}
+
+// CheckGateway reports the members whose programs cannot pass the gateway that the spec, or a recording, wants.
+func CheckGateway(team *configs.Team, found map[string]Found, recorded bool) error {
+	var errs []error
+	for m := range team.EachAndTemplates() {
+		if !m.Gateway.On && !recorded {
+			continue
+		}
+		for _, a := range team.AgentsOf(*m) {
+			l, ok := found[a.Name]
+			if !ok || a.Model.Script != "" || l.key.Name == "" && a.Auth == configs.Key { // Find has reported it
+				continue
+			}
+			if _, err := l.hosts(a, m.Gateway.PassesLogin, os.Getenv); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// route sends the program's requests to its member's script, through the gateway, or both. url is that of
+// what it asks without the user's settings; empty: it has these.
+func (f *instance) route(ctx context.Context, start *offer) (url string, err error) {
+	member := f.Member.Current()
+	a := f.Member.CurrentAgent()
+	played := f.programs.deps.Scripts()[a.Model.Script]
+	lane, err := f.programs.deps.Lane(f.Member)
+	if err != nil {
+		return "", err
+	}
+	if !member.Gateway.On && lane == nil {
+		return f.scripted(ctx, start, played)
+	}
+	access := gateway.Access{
+		Member: f.Member.Name, Login: accounts.LoginOf(&a), Models: member.Gateway.Models, MaxRequests: member.Limits.MaxTurns, Lane: lane,
+	}
+	switch {
+	case lane.Replays():
+	case played != nil:
+		url, key, err := f.programs.models.admit(ctx, played, f.programs.deps.Log)
+		if err != nil {
+			return "", fmt.Errorf("serve its script: %w", err)
+		}
+		host := gateway.Host{URL: url, Provider: "script", Key: func() (string, error) { return key, nil }}
+		access.Hosts = map[string]gateway.Host{"anthropic": host, "responses": host, "chat": host, "gemini": host}
+	default:
+		if access.Hosts, err = f.launch.hosts(a, member.Gateway.PassesLogin, os.Getenv); err != nil {
+			return "", err
+		}
+		access.PassesLogin = a.Auth != configs.Key && !slices.ContainsFunc(vendors(), func(v vendor) bool {
+			return slices.Contains(f.launch.preset.vendors, v.provider) && v.bearer != "" && os.Getenv(v.bearer) != ""
+		})
+	}
+	if f.door, err = f.programs.deps.Gateway.Open(access); err != nil {
+		return "", err
+	}
+	if played != nil {
+		return f.door.URL(), f.offline(start, f.door.URL(), f.door.Token())
+	}
+	f.hideKeys(start)
+	token := f.door.Token()
+	if access.PassesLogin {
+		token = ""
+	}
+	return "", f.launch.program.gateway(start, f.door.URL(), token)
+}
+
+// hideKeys takes out of a program's environment what is the gateway's alone: keys, and what leads past it.
+func (f *instance) hideKeys(start *offer) {
+	start.env = slices.DeleteFunc(start.env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return name == f.launch.key.Name || slices.ContainsFunc(vendors(), func(v vendor) bool {
+			return name == v.base || name == v.bearer || slices.Contains(v.keys, name)
+		}) || strings.HasPrefix(name, "CLAUDE_CODE_USE_")
+	})
+}
+
+// closeDoor closes the program's way to its models.
+func (f *instance) closeDoor() {
+	if f.door != nil {
+		f.door.Close()
+	}
+}
