@@ -159,13 +159,13 @@ func TestKeys(t *testing.T) {
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
 		"teammates": "count agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox",
+			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox gateway",
 		"templates": "max agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox",
+			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox gateway",
 		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox",
+			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox gateway",
 		"defaults": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox",
+			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox gateway",
 		"defaults.permissions":      "allow ask deny",
 		"defaults.permissions.deny": "rule mandatory",
 		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd background",
@@ -175,6 +175,7 @@ func TestKeys(t *testing.T) {
 		"budget": "tokens usd time on_limit prices", "schedules": "name cron zone task to text",
 		"notify": "to about of after hours zone digest", "notify.to": "command webhook secret_file",
 		"web":        "public_url",
+		"gateway":    "models login",
 		"bus":        "url creds unsafe",
 		"gates":      "task idle stop merge at_once sandbox",
 		"gates.task": "run timeout policy may_act approve hints",

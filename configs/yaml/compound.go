@@ -42,6 +42,10 @@ func (p eitherPart) Want() string { return p.says }
 // Decode chooses the form by the kind of the value, so that a mistake inside one form
 // is not reported as a missing other form.
 func (p eitherPart) Decode(d *Decoder, key, n *Node) {
+	if _, isTruth := p.short.(scalar[bool]); isTruth && n.Kind == BoolKind {
+		p.short.Decode(d, key, n)
+		return
+	}
 	switch n.Kind {
 	case TextKind:
 		// A word that is none of the short form's may be meant for the long one: both are named.
