@@ -31,7 +31,7 @@ func TestLevel2(t *testing.T) {
 	t.Parallel()
 	s := at(t, Mounts)
 	dir := t.TempDir()
-	for _, name := range []string{"copy/.env", "copy/deep/.env", "copy/kept/file", "copy/secret/file", "real/tool", "else/file"} {
+	for _, name := range []string{"copy/.env", "copy/deep/.env", "copy/kept/file", "copy/secret/file", "copy/deep/kept/file", "copy/deep/secret/file", "real/tool", "else/file"} {
 		testkit.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		testkit.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("text\n"), 0o644))
 	}
@@ -46,6 +46,9 @@ func TestLevel2(t *testing.T) {
 	wants(t, b, work, "pwd; cat "+dir+"/link/tool "+dir+"/real/tool", work+"\ntext\ntext\n")
 	wants(t, b, work, "cat .env deep/.env secret/file 2>/dev/null; true", "")
 	wants(t, b, work, "{ echo new >kept/file; echo new >kept/other; } 2>/dev/null; cat kept/*", "text\n")
+	// Nor can what is above be moved, so that the next program would find another in its place.
+	wants(t, box(t, s, Policy{ReadOnly: []string{work + "/deep/kept/file"}, Deny: []string{work + "/deep/secret/file"}}, work, work+"/deep"), work,
+		"for d in deep deep/kept deep/secret; do mv $d moved 2>/dev/null && echo moved $d; done; echo x >deep/new; mv deep/new deep/other; cat deep/other; rm deep/other", "x\n")
 	wants(t, b, work, "cat out "+dir+"/else/file 2>/dev/null; test -e "+dir+"/else; echo $?", "1\n")
 	wants(t, b, work, "mv deep/.env deep/x 2>/dev/null; mv .env x 2>/dev/null; cat x deep/x 2>/dev/null; true", "")
 	wants(t, b, work, "echo new >new; mkdir d; mv new d; cat d/new", "new\n")

@@ -92,9 +92,10 @@ func (o orders) trees() (all []tree, err error) {
 			ways[real] = held
 		}
 	}
+	pin(ways, o.Policy, func(path string) string { return follow(path, links) })
 	delete(ways, "/dev/ptmx") // it works only beside its folder
 	for path, w := range ways {
-		if w != own && w != held && covered(path, w, ways) {
+		if w != own && w != held && w != pinned && covered(path, w, ways) {
 			continue
 		}
 		from := path
@@ -127,7 +128,31 @@ const (
 	held                 // read-only wherever it lies
 	open                 // writable
 	own                  // empty, and writable
+	pinned               // like open, and cannot be moved
 )
+
+// pin keeps the folders above what may not be changed or read where they are: a program that moves one of
+// them could put another in its place, or read the file below its new name.
+func pin(ways map[string]way, p Policy, real func(string) string) {
+	open := func(dir string) bool { return ways[dir] == open || ways[dir] == pinned }
+	for _, path := range slices.Concat(p.ReadOnly, p.Deny) {
+		if !filepath.IsAbs(path) {
+			continue // a name is looked for again when the next program starts
+		}
+		var above []string
+		for dir := filepath.Dir(real(path)); dir != "/"; dir = filepath.Dir(dir) {
+			above = append(above, dir)
+			if !open(dir) {
+				continue
+			}
+			for _, dir := range above {
+				if _, err := os.Lstat(dir); err == nil {
+					ways[dir] = pinned
+				}
+			}
+		}
+	}
+}
 
 // open opens a tree as a detached mount.
 func (w way) open(path string) (int, error) {
@@ -138,7 +163,7 @@ func (w way) open(path string) (int, error) {
 		return newMount("tmpfs", "mode", "1777")
 	}
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-	if err != nil || w == open {
+	if err != nil || w == open || w == pinned {
 		return fd, err
 	}
 	return fd, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
@@ -169,6 +194,9 @@ func covered(path string, w way, ways map[string]way) bool {
 	for dir := path; dir != "/"; {
 		dir = filepath.Dir(dir)
 		if above := ways[dir]; above != 0 {
+			if above == pinned {
+				above = open
+			}
 			return above == w || above == open && w == fixed
 		}
 	}

@@ -98,7 +98,7 @@ func Check(team *configs.Team, place state.Place, support func() sandbox.Support
 		if isProgram(m.Agent) { // the team's tools are on one
 			extras.Listeners = map[string]func(net.Listener){"127.0.0.1:0": nil}
 		}
-		if _, err := sandbox.New(policyOf(s, grantsOf(team.Workspace, own, place.Team), place.Home()), support(), extras); err != nil {
+		if _, err := sandbox.New(policyOf(s, grantsOf(team.Workspace, own, place), place.Home()), support(), extras); err != nil {
 			errs = append(errs, fmt.Errorf("member %s: %w; write level: best to run with what can be held", m.Name, err))
 		}
 	}
@@ -151,7 +151,7 @@ func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
 		s.Hosts = slices.Concat(s.Hosts, n.Hosts)
 	}
 	top, _ := b.deps.CopyOf(m.Name)
-	g := grantsOf(cmp.Or(top, m.Dir), top != "", b.deps.Place.Team)
+	g := grantsOf(cmp.Or(top, m.Dir), top != "", b.deps.Place)
 	own := filepath.Join(b.deps.Place.Scratch(), m.Name)
 	g.read = append(g.read, own, filepath.Join(b.deps.Place.Scratch(), m.Name+".env.sh"), filepath.Join(b.deps.Place.Mail(), m.Name),
 		filepath.Dir(b.deps.Place.MemberSocket(m.Name)))
@@ -211,7 +211,7 @@ func (b *Boxes) Server() (*Kit, error) {
 	if !team.Sandbox.On() {
 		return nil, nil
 	}
-	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, team.Name), filepath.Join(b.deps.Place.Dir, "boxes", "_servers"), "cache", sandbox.Extras{})
+	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, b.deps.Place), filepath.Join(b.deps.Place.Dir, "boxes", "_servers"), "cache", sandbox.Extras{})
 }
 
 // Hook returns the box in which a hook runs in a folder; nil: it has none. member is whose session it
@@ -237,7 +237,7 @@ func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 	if top, _ := b.deps.CopyOf(member); top != "" && within(dir, top) {
 		dir = top
 	}
-	g := grantsOf(dir, own, team.Name)
+	g := grantsOf(dir, own, b.deps.Place)
 	if !own || member != "" {
 		g.discard, g.write = outermost(g.write), nil
 	}
@@ -268,11 +268,20 @@ func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, x sandbox.E
 	g.read = append(g.read, modules...)
 	policy := policyOf(s, g, b.deps.Place.Home())
 	policy.Temp, x.Layers = temp, home
+	if os.Geteuid() == 0 && b.deps.Support().Level() == sandbox.Mounts {
+		policy.Deny = append(slices.Clone(policy.Deny), ofRoot...)
+	}
 	box, err := sandbox.New(policy, b.deps.Support(), x)
 	if err != nil {
 		return nil, err
 	}
 	return &Kit{box: box, env: append(env, "TMPDIR="+temp)}, nil
+}
+
+// ofRoot is what others than root cannot read, so that a box of root needs a mask.
+var ofRoot = []string{
+	"/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssl/private", "/etc/krb5.keytab", "/etc/kubernetes", "/etc/wireguard",
+	"/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key", "/etc/NetworkManager/system-connections",
 }
 
 // Box returns the box; nil: there is none.

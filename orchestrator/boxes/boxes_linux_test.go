@@ -101,8 +101,8 @@ func TestMemberBox(t *testing.T) {
 	}
 }
 
-// TestGitGrants: a clone has what it borrows, a linked worktree its own part of the repository, and the configuration of a
-// repository that all use is read-only.
+// TestGitGrants: a copy has what it borrows, whatever its member writes of that, a linked worktree its own part of the
+// repository, and the configuration of a repository that all use is read-only.
 func TestGitGrants(t *testing.T) {
 	dir := t.TempDir()
 	git := func(at string, args ...string) {
@@ -115,31 +115,69 @@ func TestGitGrants(t *testing.T) {
 		}
 	}
 	work := filepath.Join(dir, "work")
-	git(dir, "init", "-q", "work")
-	git(work, "commit", "-q", "--allow-empty", "-m", "x")
-	git(dir, "clone", "-q", "--bare", "--shared", work, "base.git")
-	git(dir, "clone", "-q", "--shared", "base.git", "clone")
-	git(work, "worktree", "add", "-q", "-b", "covey/crew/ana", filepath.Join(dir, "linked"))
+	git(dir, "init", "-q", "origin")
+	git(dir+"/origin", "commit", "-q", "--allow-empty", "-m", "x")
+	git(dir, "clone", "-q", "--shared", "origin", "work")
+	place := state.Place{Dir: filepath.Join(dir, "state", "crew-1"), Team: "crew", Workspace: work}
+	testkit.Must(t, os.MkdirAll(place.Worktrees(), 0o700))
+	git(work, "clone", "-q", "--bare", "--shared", work, place.Dir+"/base.git")
+	for _, name := range []string{"clone", "liar", "fake"} {
+		git(place.Worktrees(), "clone", "-q", "--shared", place.Dir+"/base.git", name)
+	}
+	git(work, "worktree", "add", "-q", "-b", "covey/crew/ana", filepath.Join(place.Worktrees(), "linked"))
+	write := func(name, text string) {
+		t.Helper()
+		testkit.Must(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		testkit.Must(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	// What members could write to be granted more.
+	liar, lied := place.Worktrees()+"/liar/", filepath.Join(dir, "home")
+	write(lied+"/.ssh/objects/x", "")
+	write(liar+".git/objects/info/alternates", lied+"/.ssh/objects\n/objects\n")
+	fake := place.Worktrees() + "/fake"
+	testkit.Must(t, os.RemoveAll(fake+"/.git"))
+	write(fake+"/.git", "gitdir: evil\n")
+	write(fake+"/evil/commondir", lied)
+	write(fake+"/evil/gitdir", fake+"/.git")
 	for _, c := range []struct {
-		name                           string
+		dir                            string
 		own                            bool
 		read, write, readOnly, nowhere string // one path of each
 	}{
-		{"work", false, "", "work/.git/objects", "work/.git/config", ""},
-		{"clone", true, "base.git/refs", "clone/.git/config", "", "work/.git/config"},
-		{"clone", true, "work/.git/objects", "clone/x", "", "work/x"},
-		{"linked", true, "work/.git/config", "work/.git/worktrees/linked", "", "work/x"},
-		{"linked", true, "work/.git/refs/heads/main", "work/.git/refs/heads/covey/crew", "", "linked2"},
+		{work, false, "origin/.git/objects", "work/.git/objects", "work/.git/config", ""},
+		{place.Worktrees() + "/clone", true, "state/crew-1/base.git/refs", "state/crew-1/worktrees/clone/.git/config", "", "work/.git/config"},
+		{place.Worktrees() + "/clone/sub", true, "work/.git/objects", "state/crew-1/worktrees/clone/x", "", "work/x"},
+		{place.Worktrees() + "/clone", true, "origin/.git/objects", "state/crew-1/worktrees/clone/x", "", "origin/x"},
+		{place.Worktrees() + "/linked", true, "work/.git/config", "work/.git/worktrees/linked", "", "work/x"},
+		{place.Worktrees() + "/linked", true, "work/.git/refs/heads/main", "work/.git/refs/heads/covey/crew", "", "linked2"},
+		{place.Worktrees() + "/liar", true, "state/crew-1/base.git/refs", "", "", "home/.ssh/x"},
+		{place.Worktrees() + "/fake", true, "state/crew-1/base.git/refs", "", "", "home/x"},
 	} {
-		g := grantsOf(filepath.Join(dir, c.name), c.own, "crew")
+		g := grantsOf(c.dir, c.own, place)
 		for list, path := range map[*[]string]string{&g.read: c.read, &g.write: c.write, &g.readOnly: c.readOnly} {
 			if path != "" && !slices.ContainsFunc(*list, func(have string) bool { return within(filepath.Join(dir, path), have) }) {
-				t.Errorf("%s: %s is not among %v", c.name, path, *list)
+				t.Errorf("%s: %s is not among %v", c.dir, path, *list)
 			}
 		}
 		if path := filepath.Join(dir, c.nowhere); c.nowhere != "" &&
 			slices.ContainsFunc(slices.Concat(g.read, g.write), func(have string) bool { return within(path, have) }) {
-			t.Errorf("%s: %s is granted: %+v", c.name, path, g)
+			t.Errorf("%s: %s is granted: %+v", c.dir, path, g)
+		}
+	}
+}
+
+// TestToolchains: programs on the PATH bring the folder that they belong to, but not somebody's work or credentials.
+func TestToolchains(t *testing.T) {
+	home := t.TempDir()
+	for _, name := range []string{"tool/bin", "work/bin", "work/.git", ".config/git"} {
+		testkit.Must(t, os.MkdirAll(filepath.Join(home, name), 0o700))
+	}
+	dirs := toolchains([]string{"HOME=" + home, "PATH=" + home + "/tool/bin:" + home + "/work/bin"})
+	for path, want := range map[string]bool{
+		"tool/lib": true, "work/bin/x": true, "work/.env": false, ".config/git/config": true, ".config/git/credentials": false,
+	} {
+		if got := slices.ContainsFunc(dirs, func(dir string) bool { return within(filepath.Join(home, path), dir) }); got != want {
+			t.Errorf("%s: %v, want %v: %v", path, got, want, dirs)
 		}
 	}
 }

@@ -12,17 +12,82 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/sandbox"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // grants are folders and files that a program may access. What it writes to those in discard is not kept.
 type grants struct{ read, write, readOnly, discard []string }
 
-// grantsOf returns what a program may access that works in a folder. own means that the folder is a working copy for
-// this work alone.
-func grantsOf(dir string, own bool, team string) grants {
-	g := grants{write: []string{dir}}
-	g.addGit(dir, own, team)
+// grantsOf returns what a program may access that works in a folder. own means that the folder is a working copy, in which
+// a member can write what it likes: what it says of where its git has data is not believed.
+func grantsOf(dir string, own bool, place state.Place) grants {
+	if !own {
+		g := grants{write: []string{dir}}
+		if top := topOf(dir, string(filepath.Separator)); top != "" {
+			g.addGit(top, place.Team)
+		}
+		return g
+	}
+	if top := topOf(dir, place.Dir); top != "" {
+		dir = top
+	}
+	base, repo, seen := filepath.Join(place.Dir, "base.git"), repositoryOf(place.Workspace), map[string]bool{}
+	g := grants{write: []string{dir}, read: []string{base}}
+	for _, common := range []string{base, repo} {
+		if common != "" {
+			g.read = append(g.read, filepath.Join(common, "objects"))
+			g.addObjects(filepath.Join(common, "objects"), seen)
+		}
+	}
+	if data, shared := linkedTo(dir); shared != "" && (shared == base || shared == repo) {
+		g.addLinked(data, shared, place.Team)
+	}
 	return g
+}
+
+// topOf returns the nearest folder with a repository, from a folder up to one above it; "": there is none.
+func topOf(dir, last string) string {
+	for within(dir, last) {
+		if exists(filepath.Join(dir, ".git")) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
+}
+
+// repositoryOf returns the folder with the data of git that is for all working copies of a repository; "": there is none.
+func repositoryOf(dir string) string {
+	top := topOf(dir, string(filepath.Separator))
+	if top == "" {
+		return ""
+	}
+	if info, err := os.Stat(filepath.Join(top, ".git")); err == nil && info.IsDir() {
+		return filepath.Join(top, ".git")
+	}
+	_, shared := linkedTo(top)
+	return shared
+}
+
+// linkedTo returns the data of a linked worktree and of its repository, if these name the worktree, too; else "".
+func linkedTo(top string) (data, shared string) {
+	text, err := os.ReadFile(filepath.Join(top, ".git"))
+	if err != nil {
+		return "", ""
+	}
+	data = absolute(strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")), top)
+	common, err := os.ReadFile(filepath.Join(data, "commondir"))
+	back, err2 := os.ReadFile(filepath.Join(data, "gitdir"))
+	if err != nil || err2 != nil || absolute(strings.TrimSpace(string(back)), data) != filepath.Join(top, ".git") {
+		return "", ""
+	}
+	if shared = absolute(strings.TrimSpace(string(common)), data); !within(data, filepath.Join(shared, "worktrees")) {
+		return "", ""
+	}
+	return data, shared
 }
 
 // policyOf returns the policy of a sandbox with what its programs always need. What holds the folder of the teams' states is
@@ -46,42 +111,24 @@ func system() (read, write []string) {
 	return append(read, "/libx32", "/nix", "/gnu", "/run/resolvconf", "/var/lib/ca-certificates"), write
 }
 
-// addGit adds what git needs for work in a folder: its own data, and objects that it borrows. The
-// configuration and the hooks of a repository that others use, too, may not be changed.
-func (g *grants) addGit(dir string, own bool, team string) {
-	top := dir
-	for {
-		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
-			break
-		}
-		above := filepath.Dir(top)
-		if above == top {
-			return
-		}
-		top = above
-	}
+// addGit adds what git needs for work in a repository that others use, too. Its configuration and hooks may not be changed.
+func (g *grants) addGit(top, team string) {
 	git := filepath.Join(top, ".git")
 	if info, err := os.Stat(git); err == nil && info.IsDir() {
 		g.write = append(g.write, git)
-		if !own {
-			for _, name := range []string{"config", "hooks", "info"} {
-				g.readOnly = append(g.readOnly, filepath.Join(git, name))
-			}
+		for _, name := range []string{"config", "hooks", "info", "objects/info"} {
+			g.readOnly = append(g.readOnly, filepath.Join(git, name))
 		}
 		g.addObjects(filepath.Join(git, "objects"), map[string]bool{})
 		return
 	}
-	// A linked worktree has some files of its own in the repository, and shares the others.
-	text, err := os.ReadFile(git)
-	if err != nil {
-		return
+	if data, shared := linkedTo(top); shared != "" {
+		g.addLinked(data, shared, team)
 	}
-	data := absolute(strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")), top)
-	common, err := os.ReadFile(filepath.Join(data, "commondir"))
-	if err != nil {
-		return
-	}
-	shared := absolute(strings.TrimSpace(string(common)), data)
+}
+
+// addLinked adds what a linked worktree needs: some files of its own in the repository, and others that all share.
+func (g *grants) addLinked(data, shared, team string) {
 	g.read = append(g.read, shared)
 	g.write = append(g.write, data)
 	for _, name := range []string{"objects", filepath.Join("refs/heads/covey", team), filepath.Join("logs/refs/heads/covey", team)} {
@@ -104,7 +151,7 @@ func (g *grants) addObjects(objects string, seen map[string]bool) {
 			continue
 		}
 		from := absolute(line, objects)
-		if repo := filepath.Dir(from); filepath.Base(repo) != ".git" {
+		if repo := filepath.Dir(from); filepath.Base(repo) != ".git" && exists(filepath.Join(repo, "HEAD")) {
 			g.read = append(g.read, repo)
 		}
 		g.read = append(g.read, from)
@@ -149,7 +196,8 @@ func toolchains(environ []string) (dirs []string) {
 	whole := func(dir string) {
 		above := filepath.Dir(dir)
 		shared := []string{home, filepath.Join(home, ".local"), filepath.Join(home, ".cargo"), filepath.Join(home, ".config"), "/", "/usr", "/usr/local"}
-		if name := filepath.Base(dir); (name == "bin" || name == "shims") && !slices.Contains(shared, above) {
+		// A folder with a repository is somebody's work. Those of version managers, which are repositories, follow below.
+		if name := filepath.Base(dir); (name == "bin" || name == "shims") && !slices.Contains(shared, above) && !exists(filepath.Join(above, ".git")) {
 			add(above)
 		}
 		add(dir)
@@ -169,7 +217,8 @@ func toolchains(environ []string) (dirs []string) {
 	for _, at := range [][2]string{
 		{"PYENV_ROOT", ".pyenv"}, {"RUSTUP_HOME", ".rustup"}, {"NVM_DIR", ".nvm"}, {"GOROOT", ""}, {"JAVA_HOME", ""},
 		{"", ".volta"}, {"", ".asdf"}, {"", ".sdkman"}, {"", ".rbenv"}, {"", ".local/share/mise"}, {"", ".local/share/uv"},
-		{"", ".gitconfig"}, {"", ".config/git"}, // git fails if there is a configuration that it cannot read
+		// git fails if there is a configuration that it cannot read. Beside it may be credentials.
+		{"", ".gitconfig"}, {"", ".config/git/config"}, {"", ".config/git/ignore"}, {"", ".config/git/attributes"},
 	} {
 		dir := proc.Getenv(environ, at[0])
 		if dir == "" && at[1] != "" && home != "" {
