@@ -34,6 +34,21 @@ type Sandbox struct {
 // On reports whether programs are to run in a box.
 func (s Sandbox) On() bool { return s.Level != "" && s.Level != sandbox.Off }
 
+// Rules returns the permission rules by which tools that run in no box are kept from what programs may not read.
+func (s Sandbox) Rules() (deny []string) {
+	if !s.On() {
+		return nil
+	}
+	for _, name := range s.DenyRead {
+		if filepath.IsAbs(name) {
+			deny = append(deny, "Read(/"+name+")", "Read(/"+name+"/**)")
+		} else {
+			deny = append(deny, "Read(**/"+name+")")
+		}
+	}
+	return deny
+}
+
 // sandboxSpec is the section `sandbox` of a team or a member.
 type sandboxSpec struct {
 	at       *yaml.Node

@@ -416,7 +416,7 @@ func (o *Orchestrator) policyOf(m *members.Member, settings configs.Permissions,
 	spec := *m.Member
 	allow, deny := memory.Permissions(o.place.Memory(), team, m)
 	spec.Permissions.Allow = slices.Concat(spec.Permissions.Allow, allow)
-	spec.Permissions.Deny = slices.Concat(spec.Permissions.Deny, deny)
+	spec.Permissions.Deny = slices.Concat(spec.Permissions.Deny, deny, m.Sandbox.Rules())
 	return permissionsOf(spec, settings, team.File)
 }
 

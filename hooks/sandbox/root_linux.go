@@ -124,11 +124,11 @@ func (o orders) trees() (all []tree, err error) {
 type way int
 
 const (
-	fixed way = iota + 1 // read-only, unless it lies in an open tree
-	held                 // read-only wherever it lies
-	open                 // writable
-	own                  // empty, and writable
-	pinned               // like open, and cannot be moved
+	fixed  way = iota + 1 // read-only, unless it lies in an open tree
+	held                  // read-only wherever it lies
+	open                  // writable
+	own                   // empty, and writable
+	pinned                // like open, and cannot be moved
 )
 
 // pin keeps the folders above what may not be changed or read where they are: a program that moves one of

@@ -152,6 +152,9 @@ func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
 	}
 	top, _ := b.deps.CopyOf(m.Name)
 	g := grantsOf(cmp.Or(top, m.Dir), top != "", b.deps.Place)
+	if top == "" && m.Owns != nil {
+		g.narrow(m.Dir, m.Owns)
+	}
 	own := filepath.Join(b.deps.Place.Scratch(), m.Name)
 	g.read = append(g.read, own, filepath.Join(b.deps.Place.Scratch(), m.Name+".env.sh"), filepath.Join(b.deps.Place.Mail(), m.Name),
 		filepath.Dir(b.deps.Place.MemberSocket(m.Name)))

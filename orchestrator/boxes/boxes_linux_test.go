@@ -166,6 +166,40 @@ func TestGitGrants(t *testing.T) {
 	}
 }
 
+// TestOwns: in a folder that others use, too, commands write only where their member owns files.
+func TestOwns(t *testing.T) {
+	team, place := teamOf(t, sandbox.Best)
+	for _, name := range []string{"src/deep", "docs", ".git"} {
+		testkit.Must(t, os.MkdirAll(filepath.Join(place.Workspace, name), 0o700))
+	}
+	testkit.Must(t, os.WriteFile(place.Workspace+"/one.txt", nil, 0o600))
+	m := &team.Teammates[0]
+	m.Isolation = configs.Shared
+	for _, c := range []struct {
+		owns       []string
+		write, not string
+	}{
+		{nil, "any", ""},
+		{[]string{}, ".git/index", "any"},
+		{[]string{"src/**"}, "src/deep/x", "docs/x"},
+		{[]string{"src/deep", "one.txt"}, "one.txt", "src/x"},
+		{[]string{"docs/*.md", "src/new/x.go"}, "docs/x", "one.txt"},
+		{[]string{"src/new/x.go"}, "src/new", "docs/x"},
+	} {
+		m.Owns = c.owns
+		var told []events.Data
+		b := boxesOf(team, place, nil, level1, &told)
+		testkit.Must(t, b.Ready(context.Background(), &members.Member{Member: m, Dir: place.Workspace}))
+		p := b.Of(m.Name).Box().Policy()
+		may := func(path string, dirs []string) bool {
+			return slices.ContainsFunc(dirs, func(dir string) bool { return within(filepath.Join(place.Workspace, path), dir) })
+		}
+		if !may(c.write, p.Write) || c.not != "" && (may(c.not, p.Write) || !may(c.not, p.Read)) {
+			t.Errorf("%q may write %v and read %v", c.owns, p.Write, p.Read)
+		}
+	}
+}
+
 // TestToolchains: programs on the PATH bring the folder that they belong to, but not somebody's work or credentials.
 func TestToolchains(t *testing.T) {
 	home := t.TempDir()

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/sandbox"
@@ -43,6 +45,24 @@ func grantsOf(dir string, own bool, place state.Place) grants {
 		g.addLinked(data, shared, place.Team)
 	}
 	return g
+}
+
+// narrow lets a program write, in a folder that others use, too, only where its member owns files: what a glob names or, if
+// that is no folder or is not there yet, the folder in which it begins. The rest may be read.
+func (g *grants) narrow(dir string, owns []string) {
+	g.write = slices.DeleteFunc(g.write, func(path string) bool { return path == dir })
+	g.read = append(g.read, dir)
+	for _, glob := range owns {
+		base, rest := doublestar.SplitPattern(glob)
+		if rest != "" && !strings.ContainsAny(rest, "*?[{") {
+			base = glob
+		}
+		path := filepath.Join(dir, filepath.FromSlash(base))
+		for !exists(path) && path != dir {
+			path = filepath.Dir(path)
+		}
+		g.write = append(g.write, path)
+	}
 }
 
 // topOf returns the nearest folder with a repository, from a folder up to one above it; "": there is none.
