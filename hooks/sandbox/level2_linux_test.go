@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,6 +112,12 @@ func TestDiscard(t *testing.T) {
 		}
 	}
 	empty("programs")
+	failing := exec.Command("/bin/sh")
+	failing.SysProcAttr = &syscall.SysProcAttr{Chroot: "/nowhere"}
+	if _, err := b.Start(failing); err == nil {
+		t.Error("a helper started in a folder that is not there")
+	}
+	empty("a helper that does not start")
 	testkit.Must(t, os.MkdirAll(temp+"/"+layersName+"1/0/work/work", 0o700)) // as a killed covey leaves it
 	testkit.Must(t, os.Chmod(temp+"/"+layersName+"1/0/work/work", 0))
 	RemoveLayers(temp)

@@ -42,12 +42,12 @@ func (b *Box) startInside(cmd *exec.Cmd) (s *Session, err error) {
 	}
 	defer conn.Close()
 	s = &Session{}
-	defer func() {
+	defer func(begun *Session) {
 		if err != nil {
-			s.Close()
+			begun.Close()
 			s = nil
 		}
-	}()
+	}(s) // a return of nil has changed s by then
 	o := orders{Policy: b.policy, Landlock: b.support.Landlock, Network: b.policy.Network != NetworkOn}
 	serve := b.listeners()
 	o.Listen = slices.Sorted(maps.Keys(serve))
