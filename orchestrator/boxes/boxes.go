@@ -202,7 +202,7 @@ func (b *Boxes) Setup(s configs.Sandbox, name, dir, line string) (*Kit, error) {
 	if !s.On() {
 		return nil, nil
 	}
-	g := grantsOf(dir, true, b.deps.Team().Name)
+	g := grantsOf(dir, true, b.deps.Place)
 	g.read = append(g.read, filepath.Dir(b.deps.Place.MemberSocket(name)))
 	g.read = append(g.read, scriptsOf(b.deps.Team(), dir, line)...)
 	return b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", name), "cache", sandbox.Extras{})
