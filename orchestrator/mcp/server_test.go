@@ -184,6 +184,8 @@ func (r *rig) Member(name string) (*members.Member, bool) {
 
 func (r *rig) Now(string) (state, gone string) { return "working", "" }
 
+func (r *rig) Secure(context.Context, tasks.Task) error { return nil }
+
 func (r *rig) HarvestTask(context.Context, tasks.Task) {}
 func (r *rig) Sent([]mail.Message)                     {}
 func (r *rig) Closed(tasks.Task)                       { r.done <- struct{}{} }

@@ -148,17 +148,8 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	// Nothing has changed up to here. From here on each step may be repeated after a kill:
 	// a commit without changes is none, a branch that is set again stays, and Propose finds
 	// the merge of the branch.
-	copy, err := w.Copy.Operation(ctx)
+	head, err := q.commit(ctx, w.Copy, m)
 	if err != nil {
-		return nil, fmt.Errorf("harvest work: %w", err)
-	}
-	head, err := copy.CommitAll(ctx, worktree.Commit{
-		Message: subject(m) + "\n\nCommitted by covey when the work was done.\n",
-	}, q.made.of(ctx, copy))
-	if err != nil {
-		return nil, fmt.Errorf("harvest work: %w", err)
-	}
-	if head.Branch, err = copy.Publish(ctx, head); err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	m.Commit = head.Commit
@@ -185,6 +176,21 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 		m, err = q.set(ctx, m, tasks.MergeQueued, "")
 	}
 	return &m, err
+}
+
+// commit commits the uncommitted changes of a copy, and brings what it has to the operator's repository.
+func (q *Queue) commit(ctx context.Context, copy *worktree.Repo, m tasks.Merge) (worktree.Head, error) {
+	copy, err := copy.Operation(ctx)
+	if err != nil {
+		return worktree.Head{}, err
+	}
+	head, err := copy.CommitAll(ctx, worktree.Commit{
+		Message: subject(m) + "\n\nCommitted by covey when the work was done.\n",
+	}, q.made.of(ctx, copy))
+	if err == nil {
+		head.Branch, err = copy.Publish(ctx, head)
+	}
+	return head, err
 }
 
 // from returns the commit where a piece of work begins: the end of the member's

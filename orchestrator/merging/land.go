@@ -17,7 +17,10 @@ import (
 // The branch must still be at m.Base. Otherwise the tests judged another state, and the
 // work is queued again.
 func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
-	err := q.advance(ctx, m)
+	err := q.pushTarget(ctx, m)
+	if err == nil {
+		err = q.advance(ctx, m)
+	}
 	var way *worktree.Obstacle
 	switch {
 	case err == nil:

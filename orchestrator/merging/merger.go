@@ -132,6 +132,9 @@ func (d *Merger) Open(ctx context.Context) error {
 	d.watch()
 	d.queue.Share = d.deps.Trees.Share
 	d.queue.Prepare = func(ctx context.Context, top string) error { return d.deps.Trees.Prepare(ctx, "merge", top) }
+	if err := d.openElsewhere(ctx); err != nil {
+		return err
+	}
 	return d.loadHarvested(ctx)
 }
 

@@ -32,6 +32,11 @@ func (w *Watch) outside(ctx context.Context, branch, from, now string) (in incom
 		return in, fmt.Errorf("the work that was merged: %w", err)
 	}
 	without, own := []string{from}, map[string]string{}
+	if pushed := w.known.Targets[branch].Pushed; pushed != "" {
+		if _, err := w.Repo.Commit(ctx, pushed); err == nil {
+			without = append(without, pushed)
+		}
+	}
 	const newest = 200 // bounds the command line; covey looks at each merge
 	for _, m := range slices.Backward(merges) {
 		switch {

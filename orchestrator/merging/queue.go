@@ -61,6 +61,8 @@ type Queue struct {
 	Share func(ctx context.Context, member string) error
 	// Mask replaces secrets in the text of a pull request, which people publish, and in hints.
 	Mask func(text string) string
+	// Elsewhere is where finished work and merges are pushed; nil: nowhere.
+	Elsewhere *elsewhere
 	// Receipts writes the receipts of merges; nil: there are none.
 	Receipts *receiptWriter
 
@@ -244,6 +246,9 @@ func ref(branch string) string { return "refs/heads/" + branch }
 // unwanted work. testAndLand stores that it will move the target branch before it does.
 func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 	m.Asked, m.Refused = "", false // the next reason to hold it may differ
+	if err := q.catchUp(ctx, m.Into); err != nil {
+		return m, err
+	}
 	base, held, err := q.counts(ctx, m.Into)
 	if errors.Is(err, worktree.ErrNoRef) {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("there is no branch %s to merge into: %v", m.Into, err))

@@ -41,6 +41,8 @@ type target struct {
 	Asked string `json:"asked,omitempty"`
 	Text  string `json:"text,omitempty"`
 	Gone  bool   `json:"gone,omitempty"` // people were told that the branch is gone
+	// Pushed is what the queue has pushed to the remote, or is about to, to move the branch there after.
+	Pushed string `json:"pushed,omitempty"`
 }
 
 // rulesTarget stands among the target branches for what decides about the files of a checkout
@@ -129,6 +131,20 @@ func (w *Watch) Commit(ctx context.Context, branch string) (commit, held string,
 	}
 	t = k.Targets[branch]
 	return t.Commit, t.Asked, err
+}
+
+// pushes records what the queue is about to push as a branch.
+func (w *Watch) pushes(ctx context.Context, branch, commit string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, err := w.read(ctx)
+	if err != nil {
+		return err
+	}
+	t := k.Targets[branch]
+	t.Pushed = commit
+	k.Targets[branch] = t
+	return w.save(ctx)
 }
 
 // gone tells people once that a branch is gone, and returns an error that says how to restore it.

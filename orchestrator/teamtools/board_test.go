@@ -102,6 +102,8 @@ func (c *fakeCrew) Submit(
 	return agent.ToolResult{Content: "submitted"}
 }
 
+func (c *fakeCrew) Secure(context.Context, tasks.Task) error { return nil }
+
 func (c *fakeCrew) HarvestTask(ctx context.Context, _ tasks.Task) {
 	if c.told++; c.harvests != nil {
 		c.harvests(ctx)

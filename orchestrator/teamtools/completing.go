@@ -42,6 +42,10 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 	completed := tasks.Completed
 	var errs []error
 	for _, t := range list {
+		if err := c.board.deps.Work.Secure(ctx, t); err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		done, _, err := c.board.deps.Store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{
 			Version: t.Version, Epoch: t.Epoch, Status: &completed, Reason: "its member's turn end passed all gates",
 		})

@@ -94,6 +94,9 @@ type Plans interface {
 
 // Work receives the results of members' work. A merging.Merger implements it.
 type Work interface {
+	// Secure makes the work on a task that its gates have agreed to outlive this host, before the task
+	// is completed. It waits until that is possible.
+	Secure(ctx context.Context, t tasks.Task) error
 	// HarvestTask is called with a completed task, within the call that completes it. It is
 	// called again when a completed task is changed, or when the call is repeated.
 	HarvestTask(ctx context.Context, t tasks.Task)
@@ -272,6 +275,9 @@ func (b *TaskAPI) updateOnce(ctx context.Context, by Actor, id string, p tasks.P
 	switch *p.Status {
 	case tasks.Completed:
 		if err := b.runGates(ctx, by, t, p.Evidence); err != nil {
+			return t, nil, err
+		}
+		if err := b.deps.Work.Secure(ctx, t); err != nil {
 			return t, nil, err
 		}
 		p.Version = t.Version

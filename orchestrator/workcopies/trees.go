@@ -189,6 +189,24 @@ func refuseLinked(ctx context.Context, repo *worktree.Repo, dir string) error {
 	return nil
 }
 
+// Remote returns the remote that keeps what must outlive this host. Open must have found a repository.
+func (t *Trees) Remote(ctx context.Context) (*worktree.Remote, error) { return t.base.Remote(ctx) }
+
+// CheckRemote returns an error if finished work of a team must outlive this host, but cannot be pushed.
+func CheckRemote(ctx context.Context, team *configs.Team) error {
+	if !team.Bus.Given() {
+		return nil
+	}
+	repo, err := worktree.Git{}.Open(ctx, team.Workspace)
+	if err == nil {
+		_, err = repo.RemoteURL(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("bus needs a repository with a remote, to which finished work is pushed: %w; git remote add origin URL names one", err)
+	}
+	return nil
+}
+
 // baseIn returns the base of a team whose state folder is dir.
 func baseIn(dir string, repo *worktree.Repo) *worktree.Base {
 	return repo.Base(filepath.Join(dir, "base.git"), filepath.Base(dir))

@@ -114,6 +114,11 @@ func (b *Base) Show(ctx context.Context, path, branch string) error {
 // Fetch brings a commit of a clone to r, with all that belongs to it, and sets a reference of covey's
 // own to it. Objects that are not in order are refused.
 func (r *Repo) Fetch(ctx context.Context, from *Repo, commit, ref string) error {
+	return r.fetch(ctx, from, "+"+commit+":"+ref)
+}
+
+// fetch is Fetch with a refspec.
+func (r *Repo) fetch(ctx context.Context, from *Repo, refspec string) error {
 	if err := r.deepen(from.Common); err != nil {
 		return fmt.Errorf("fetch from %s: %w", from.Top, err)
 	}
@@ -127,7 +132,7 @@ func (r *Repo) Fetch(ctx context.Context, from *Repo, commit, ref string) error 
 		args: []string{
 			"-c", "core.alternateRefsCommand=true", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=100", "-c", "fetch.writeCommitGraph=false",
 			"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--no-prune",
-			"--upload-pack=" + other + " upload-pack", "--", from.GitDir, "+" + commit + ":" + ref,
+			"--upload-pack=" + other + " upload-pack", "--", from.GitDir, refspec,
 		},
 		env: []string{"GIT_ALLOW_PROTOCOL=file"}, limit: slow,
 	})

@@ -1,0 +1,160 @@
+package merging
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/testkit"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// people are an inbox that only keeps what it is asked.
+type people struct {
+	*tasks.Store
+	told func(requests.Request) // of each question
+}
+
+func (p people) Ask(ctx context.Context, by actors.Actor, n requests.New) (requests.Request, error) {
+	return p.Requests().Ask(ctx, by, n)
+}
+
+func (p people) Withdraw(ctx context.Context, id, why string) error {
+	_, err := p.Requests().Withdraw(ctx, actors.Actor{}, id, why)
+	return err
+}
+
+func (p people) Limit() time.Duration { return 0 }
+
+func (p people) Reachable() bool { return true }
+
+func (p people) Notify(_ context.Context, _ string, r requests.Request) { p.told(r) }
+
+// pushes makes a shop push to a repository, which it creates as origin.git in a folder.
+func pushes(t *testing.T, s *shop, dir string, told func(requests.Request)) {
+	t.Helper()
+	origin := filepath.Join(dir, "origin.git")
+	testkit.Shell(t, s.Repo.Top, "git init -q --bare "+origin+" && git remote add origin "+origin+" && git push -q origin main")
+	remote, err := s.Repo.Base(filepath.Join(dir, "base.git"), "crew-2").Remote(t.Context())
+	testkit.Must(t, err)
+	d := &Merger{deps: Deps{Store: s.Store, Inbox: people{s.Store, told}, Mask: s.Mask}}
+	s.Elsewhere = &elsewhere{remote, "refs/covey/crew/", d.untilPushed}
+	s.spec.Lead.Name = "lead"
+}
+
+// TestMergeIsPushed: a merge is done after the remote has it, on top of what others have pushed there
+// meanwhile, and also if a kill came between the push and its record.
+func TestMergeIsPushed(t *testing.T) {
+	t.Parallel()
+	s, dir := newShop(t, "echo 1 >a", "ana", "ben"), testkit.Folder(t)
+	pushes(t, s, dir, func(r requests.Request) { t.Errorf("people were asked %s", r.Text) })
+	l := newLookout(t, s)
+	gates := s.Gates
+	s.Gates = func(ctx context.Context, tr Trial) (string, error) {
+		if len(s.tested) == 0 { // somebody pushes while gates run
+			testkit.Shell(t, dir, "git clone -q origin.git other && cd other && git checkout -q main && echo 2 >b && git add b && git commit -qm other && git push -q origin main")
+		}
+		return gates(ctx, tr)
+	}
+	s.does("ana", "echo ana >x")
+	s.work()
+	s.want("merged")
+	if got := testkit.Shell(t, dir, "git -C origin.git show main:x && git -C origin.git show main:b && git -C origin.git rev-parse main"); got != "ana\n2\n"+l.main() {
+		t.Errorf("the remote has %s, main is %s", got, l.main())
+	}
+	if l.ops(); len(s.tested) != 2 {
+		t.Errorf("%d states were tested", len(s.tested))
+	}
+	// Killed after the push.
+	s.does("ben", "echo ben >y")
+	m, ctx, base := s.merges()[1], t.Context(), l.main()
+	o, err := s.foresee(ctx, m, base, base)
+	testkit.Must(t, err)
+	m.Base = base
+	m.Result, err = s.Repo.CommitTree(ctx, worktree.Commit{Tree: o.Tree, Parents: []string{base, m.Commit}, Message: "m"})
+	testkit.Must(t, err)
+	for _, state := range []tasks.MergeState{tasks.MergeTesting, tasks.MergeLanding} {
+		m, err = s.set(ctx, m, state, "")
+		testkit.Must(t, err)
+	}
+	testkit.Must(t, s.pushTarget(ctx, m))
+	l.restart()
+	testkit.Must(t, s.Recover(ctx))
+	s.work()
+	s.want("merged merged")
+	if main := l.main(); main != m.Result || main != testkit.Shell(t, dir, "git -C origin.git rev-parse main") || len(s.tested) != 2 {
+		t.Errorf("main is %s, the result %s, and %d states were tested", main, m.Result, len(s.tested))
+	}
+}
+
+// TestRemoteGoesAhead: a host that is behind neither overwrites what the remote has, nor its own
+// commits.
+func TestRemoteGoesAhead(t *testing.T) {
+	t.Parallel()
+	s, dir := newShop(t, "echo 1 >a", "ana"), testkit.Folder(t)
+	pushes(t, s, dir, func(r requests.Request) { t.Errorf("people were asked %s", r.Text) })
+	s.does("ana", "echo ana >x")
+	testkit.Shell(t, dir, "git clone -q origin.git other && cd other && git checkout -q main && echo 2 >b && git add b && git commit -qm other && git push -q origin main")
+	theirs := testkit.Shell(t, dir, "git -C origin.git rev-parse main")
+	testkit.Shell(t, s.Repo.Top, "git commit -qm mine --allow-empty")
+	mine := testkit.Shell(t, s.Repo.Top, "git rev-parse main")
+	s.work()
+	s.want("held")
+	if why := s.merges()[0].Reason; !strings.Contains(why, "diverged; git pull") {
+		t.Errorf("it is held because %s", why)
+	}
+	if got := testkit.Shell(t, dir, "git -C origin.git rev-parse main; git -C "+s.Repo.Top+" rev-parse main"); got != theirs+"\n"+mine {
+		t.Errorf("%s", got)
+	}
+	testkit.Shell(t, s.Repo.Top, "git pull -q --no-rebase --no-edit origin main")
+	testkit.Must(t, s.Recover(t.Context()))
+	s.work()
+	s.want("merged")
+	if got := testkit.Shell(t, dir, "git -C origin.git show main:x main:b"); got != "ana\n2" {
+		t.Errorf("the remote has %s", got)
+	}
+}
+
+// TestRemoteIsAway: finished work waits for the remote, people know why, and the line of the inbox
+// goes with its reason. What an earlier team has pushed under the same name stays.
+func TestRemoteIsAway(t *testing.T) {
+	t.Parallel()
+	s, dir := newShop(t, "echo 1 >a", "ana"), testkit.Folder(t)
+	origin, asked := filepath.Join(dir, "origin.git"), []string{}
+	pushes(t, s, dir, func(r requests.Request) {
+		asked = append(asked, r.Text)
+		testkit.Must(t, os.Rename(origin+".away", origin)) // it comes back
+	})
+	ctx, work := t.Context(), tasks.Task{ID: "1", Owner: "ana", Subject: "Do it"}
+	main := testkit.Shell(t, s.Repo.Top, "git rev-parse main")
+	old := testkit.Shell(t, s.Repo.Top, "git push -q origin $(git commit-tree -m old main:):refs/covey/crew/ana/1 && git -C "+origin+" rev-parse refs/covey/crew/ana/1")
+	testkit.Must(t, os.Rename(origin, origin+".away"))
+	testkit.Must(t, s.pushTask(ctx, work, main))
+	testkit.Must(t, s.pushTask(ctx, work, main)) // again, as after a kill
+	if len(asked) != 1 || !strings.Contains(asked[0], "the work of ana on task 1 is not pushed yet, and waits: git ls-remote in "+origin) {
+		t.Errorf("people were asked %q", asked)
+	}
+	if open, err := s.Store.Requests().Open(ctx, ""); len(open) > 0 || err != nil {
+		t.Errorf("open are %+v, %v", open, err)
+	}
+	refs := testkit.Shell(t, dir, "git -C origin.git for-each-ref --format='%(objectname) %(refname)' refs/covey")
+	if want := main + " refs/covey/crew/ana/1\n" + old + " refs/covey/crew/ana/1-" + old[:12]; refs != want {
+		t.Errorf("the remote has\n%s\nwant\n%s", refs, want)
+	}
+	// Who waits can end, and the line stays.
+	testkit.Must(t, os.Rename(origin, origin+".away"))
+	ctx, cancel := context.WithCancel(ctx)
+	s.Elsewhere.until = (&Merger{deps: Deps{Store: s.Store, Inbox: people{s.Store, func(requests.Request) { cancel() }}, Mask: s.Mask}}).untilPushed
+	if err := s.pushTask(ctx, work, old); err == nil || !strings.Contains(err.Error(), "is not pushed") {
+		t.Errorf("cut off: %v", err)
+	}
+	if open, err := s.Store.Requests().Open(t.Context(), ""); len(open) != 1 || err != nil {
+		t.Errorf("open are %+v, %v", open, err)
+	}
+}

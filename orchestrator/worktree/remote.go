@@ -1,0 +1,103 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/proc"
+)
+
+// ErrNoRemote means that a repository has no remote origin.
+var ErrNoRemote = errors.New("there is no remote origin")
+
+// Remote is a repository elsewhere that keeps what must outlive this host. Git talks to it as the
+// operator's: with the operator's settings and keys, from the base, so that neither settings nor
+// hooks of the workspace count, which members may be able to write.
+type Remote struct {
+	base *Base
+	url  string
+}
+
+// RemoteURL returns where the remote origin takes pushes, according to the configuration of the
+// repository. The error wraps ErrNoRemote if it names none.
+func (r *Repo) RemoteURL(ctx context.Context) (string, error) {
+	_, own, err := r.entries(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, key := range []string{"remote.origin.pushurl", "remote.origin.url"} {
+		if url := last(own, key); url != "" {
+			return r.place(url), nil
+		}
+	}
+	return "", fmt.Errorf("%w in %s", ErrNoRemote, r.Top)
+}
+
+// Remote returns the remote origin of the operator's repository, as its configuration names it now.
+func (b *Base) Remote(ctx context.Context) (*Remote, error) {
+	url, err := b.repo.RemoteURL(ctx)
+	return &Remote{b, url}, err
+}
+
+// String returns the address of the remote without a password.
+func (r *Remote) String() string { return withoutPassword(r.url) }
+
+// run runs a command of git that talks to the remote.
+func (r *Remote) run(ctx context.Context, args ...string) ([]byte, error) {
+	r.base.mu.Lock()
+	err := r.base.create(ctx)
+	r.base.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("the base of the working copies: %w", err)
+	}
+	env := append(proc.KeepEnv(os.Environ(), []string{
+		"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_*",
+		"SSL_CERT_*", "*_proxy", "*_PROXY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "GNUPGHOME",
+	}), "GIT_ALLOW_PROTOCOL=file:ssh:https")
+	out, err := r.base.repo.git.run(ctx, call{args: args, dir: r.base.dir, env: env, limit: slow})
+	var f *Failure
+	if errors.As(err, &f) {
+		f.Dir, f.Stderr = r.String(), strings.ReplaceAll(f.Stderr, r.url, r.String())
+	}
+	return out, err
+}
+
+// At returns the commit of a reference of the remote; empty: it has none.
+func (r *Remote) At(ctx context.Context, ref string) (string, error) {
+	out, err := r.run(ctx, "ls-remote", "--", r.url, ref)
+	for text := range strings.Lines(string(out)) {
+		if id, name, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\t"); name == ref {
+			return id, err
+		}
+	}
+	return "", err
+}
+
+// Push sets a reference of the remote to step.To, if it is still at step.From. The error wraps
+// ErrMoved if it is elsewhere.
+func (r *Remote) Push(ctx context.Context, ref string, step Step) error {
+	_, err := r.run(ctx, "push", "--quiet", "--no-verify", "--no-recurse-submodules", "--no-follow-tags", "--no-signed",
+		"--force-with-lease="+ref+":"+step.From, "--", r.url, step.To+":"+ref)
+	if exitCode(err) > 0 && strings.Contains(printed(err), "stale info") {
+		return fmt.Errorf("%w: %s of %s", ErrMoved, ref, r)
+	}
+	return err
+}
+
+// Fetch brings references of the remote to the operator's repository, below another name there:
+// from and to end with a slash, or neither does.
+func (r *Remote) Fetch(ctx context.Context, from, to string) error {
+	if strings.HasSuffix(from, "/") {
+		from, to = from+"*", to+"*"
+	}
+	const options = "--no-tags --no-write-fetch-head --no-auto-maintenance --no-recurse-submodules"
+	args := append([]string{"fetch", "--quiet", "--no-prune"}, strings.Fields(options)...)
+	if _, err := r.run(ctx, append(args, "--", r.url, "+"+from+":"+to)...); err != nil {
+		return err
+	}
+	base := &Repo{Dir: r.base.dir, Top: r.base.dir, GitDir: r.base.dir, Common: r.base.dir, git: r.base.repo.git}
+	return r.base.repo.fetch(ctx, base, "+"+to+":"+to)
+}
