@@ -84,7 +84,7 @@ func faultKinds() []faultKind {
 		{faultProgram, []error{launch.ErrNoProgram}},
 		{faultModel, []error{launch.ErrModelServer, launch.ErrNoKey, launch.ErrNoAgentKey}},
 		{faultGit, []error{worktree.ErrNoGit, worktree.ErrNoRepo, worktree.ErrNoCommit, worktree.ErrNoRef,
-			worktree.ErrMoved, worktree.ErrTaken}},
+			worktree.ErrMoved, worktree.ErrTaken, worktree.ErrNoRemote}},
 		{faultManaged, []error{settings.ErrManaged}},
 		{faultDenied, []error{api.ErrDenied}},
 		{faultState, []error{state.ErrFolder, bus.ErrSocketDir}},

@@ -62,7 +62,7 @@ func (d *Merger) openElsewhere(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("fetch what the team has pushed: %w", err)
+		return texts.Errorf(worktree.ErrNoRemote, "what the team has pushed cannot be fetched: %v", err)
 	}
 	if last != "" {
 		if err := d.tellLeft(ctx, last); err != nil {
@@ -203,17 +203,14 @@ func (q *Queue) pushTask(ctx context.Context, t tasks.Task, commit string) error
 	to := e.refs + t.Owner + "/" + t.ID
 	return e.until(ctx, t.Owner, fmt.Sprintf("the work of %s on task %s", t.Owner, t.ID), func() error {
 		was, err := e.At(ctx, to)
-		if err != nil || was == commit {
-			return err
+		if err == nil && was != "" && was != commit {
+			err = q.keepThere(ctx, to, was, commit)
 		}
-		if was != "" {
-			if err := q.keepThere(ctx, to, was, commit); err != nil {
-				return err
-			}
+		if err == nil && was != commit {
+			err = e.Push(ctx, to, worktree.Step{From: was, To: commit})
 		}
-		err = e.Push(ctx, to, worktree.Step{From: was, To: commit})
 		if errors.Is(err, worktree.ErrMoved) {
-			err = errors.New(err.Error()) // another host is faster: look again
+			err = errors.New(err.Error()) // another host was faster: look again
 		}
 		return err
 	})

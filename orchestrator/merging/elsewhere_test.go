@@ -158,3 +158,34 @@ func TestRemoteIsAway(t *testing.T) {
 		t.Errorf("open are %+v, %v", open, err)
 	}
 }
+
+// TestLeftOnAnotherHost: the inbox names once what another host had and has not pushed.
+func TestLeftOnAnotherHost(t *testing.T) {
+	t.Parallel()
+	s, ctx := newShop(t, "echo 1 >a", "ana", "ben"), t.Context()
+	list, err := s.Store.Add(ctx, actors.Actor{}, []tasks.New{{Subject: "Begun", Owner: "ana"}, {Subject: "Open", Owner: "ben"}})
+	testkit.Must(t, err)
+	begun := tasks.InProgress
+	_, _, err = s.Store.Update(ctx, actors.Actor{}, list[0].ID, tasks.Patch{Status: &begun})
+	testkit.Must(t, err)
+	s.does("ben", "echo ben >y")
+	lost := strings.Repeat("7", 40)
+	_, err = s.Store.Merges().Propose(ctx, actors.Actor{}, tasks.Merge{
+		Member: "ben", Branch: "covey/crew/ben", Into: "main", From: lost, Commit: lost, Title: "all of it", State: tasks.MergeWaiting,
+	})
+	testkit.Must(t, err)
+	d := &Merger{deps: Deps{Store: s.Store, Inbox: people{Store: s.Store}, Team: s.Team}, queue: s.Queue}
+	for range 2 {
+		testkit.Must(t, d.tellLeft(ctx, "the other host"))
+	}
+	open, err := s.Store.Requests().Open(ctx, "")
+	testkit.Must(t, err)
+	var lines []string
+	for _, r := range open {
+		lines = append(lines, r.Text)
+	}
+	if got := strings.Join(lines, "\n"); len(lines) != 2 || !strings.Contains(got, "what ana has done on task 1 so far was not pushed and is in the other host") ||
+		!strings.Contains(got, "of ben (commit 7777777777) was not pushed") {
+		t.Errorf("the inbox has\n%s", got)
+	}
+}

@@ -64,8 +64,8 @@ func (q *Queue) Close(ctx context.Context) error {
 
 // prepare writes the title and the body of a pull request for the branch of the work.
 //
-// covey never pushes: it has no access to people's accounts, and an unattended team
-// should not publish. The files are written before the state says so; writing them
+// covey does not publish it: it has no access to people's accounts, and an unattended team
+// should not. With bus it only pushes what must outlive the host. The files are written before the state says so; writing them
 // again yields the same.
 func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 	verdicts, err := q.Store.Verdicts().About(ctx, m.Subject())
