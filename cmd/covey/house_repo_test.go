@@ -34,6 +34,8 @@ var dependencies = map[string]string{
 	"github.com/modelcontextprotocol/go-sdk":          "MCP: the team tools for agents that are programs of their own",
 	"github.com/nats-io/nats-server/v2":               "the bus, embedded",
 	"github.com/nats-io/nats.go":                      "the bus, its client",
+	"github.com/nats-io/nkeys":                        "keys of coordinators at NATS servers",
+	"github.com/synadia-io/orbit.go/jetstreamext":     "atomic batches of JetStream, by the makers of NATS",
 	"github.com/netresearch/go-cron":                  "cron lines of schedules, parsed; the loop and its clock are ours",
 	"github.com/oklog/run":                            "the orchestrator's actors",
 	"github.com/oklog/ulid/v2":                        "ids that sort by time and are safe as file names",

@@ -108,6 +108,7 @@ func memberKeys(was, now configs.Member) []string {
 		{"prompt_file", func(m configs.Member) any { return m.PromptFile }},
 		{"tools", func(m configs.Member) any { return m.Tools }},
 		{"permission_mode", func(m configs.Member) any { return m.PermissionMode }},
+		{"permission_modes of its policies", func(m configs.Member) any { return m.Modes }},
 		{"permissions", func(m configs.Member) any { return m.Permissions }},
 		{"isolation", func(m configs.Member) any { return m.Isolation }},
 		{"owns", func(m configs.Member) any { return m.Owns }},

@@ -118,7 +118,7 @@ func TestEveryKeyCounts(t *testing.T) {
 			t.Errorf("nobody compares Member.%s", member.Field(i).Name)
 		}
 	}
-	known := "File Override Unchecked Name Goal Workspace Lead Teammates Tasks FailClosed Warnings Merge Budget Worktree Git Web Bus Sandbox GateSandbox"
+	known := "File Override Unchecked Name Goal Workspace Lead Teammates Tasks FailClosed Warnings Merge Budget Worktree Git Web Bus Sandbox GateSandbox Managed"
 	team := reflect.TypeFor[configs.Team]()
 	for i := range team.NumField() {
 		// What is unexported says where the spec has something, not what.

@@ -29,7 +29,7 @@ func (m *Masker) secrets() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if time.Since(m.read) > readSecretsEvery {
-		team, err := m.Env.TeamOf(m.Place)
+		team, err := m.Env.specOf(m.Place) // a warning would itself be masked
 		if err != nil {
 			team = (*configs.Team)(nil)
 		}

@@ -165,8 +165,17 @@ func SpecArg(path string) string {
 }
 
 // TeamOf loads the spec with which a team last ran, for commands in which no member takes a
-// turn.
+// turn. Warnings go to stderr.
 func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
+	team, err := e.specOf(place)
+	if err == nil {
+		e.warnOf(team)
+	}
+	return team, err
+}
+
+// specOf is TeamOf without warnings.
+func (e *Env) specOf(place state.Place) (*configs.Team, error) {
 	if _, err := state.ReadRunFile(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -174,5 +183,6 @@ func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
 	if path == "" {
 		return nil, fmt.Errorf("team %s has never run, so it has no work; covey up starts it", place.Team)
 	}
-	return e.SpecElsewhere(path)
+	team, _, err := e.readSpec(path)
+	return team, err
 }
