@@ -62,7 +62,8 @@ func (d *Merger) openElsewhere(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return texts.Errorf(worktree.ErrNoRemote, "what the team has pushed cannot be fetched: %v", err)
+		return texts.Errorf(worktree.ErrNoRemote, "what the team has pushed cannot be fetched: %s; once git fetch works there, run covey up again",
+			texts.Preview(err.Error(), 500))
 	}
 	if last != "" {
 		if err := d.tellLeft(ctx, last); err != nil {

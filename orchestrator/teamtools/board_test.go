@@ -40,6 +40,7 @@ type fakeCrew struct {
 	// harvests is called when work is harvested; nil: nothing is.
 	harvests func(context.Context)
 	answer   requests.Request // to Consult; Reply answers its member
+	insecure error            // why work cannot outlive the host; nil: it can
 }
 
 func (c *fakeCrew) Member(name string) (*members.Member, bool) {
@@ -102,7 +103,7 @@ func (c *fakeCrew) Submit(
 	return agent.ToolResult{Content: "submitted"}
 }
 
-func (c *fakeCrew) Secure(context.Context, tasks.Task) error { return nil }
+func (c *fakeCrew) Secure(context.Context, tasks.Task) error { return c.insecure }
 
 func (c *fakeCrew) HarvestTask(ctx context.Context, _ tasks.Task) {
 	if c.told++; c.harvests != nil {
