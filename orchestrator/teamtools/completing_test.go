@@ -74,7 +74,9 @@ func TestCompletedOnceSecure(t *testing.T) {
 		if b.crew.insecure = errors.New("not pushed"); secure {
 			b.crew.insecure = nil
 		}
-		_, _, called := b.board.Update(t.Context(), b.as("", ""), "1", tasks.Patch{Status: &completed})
+		person := b.as("", "")
+		person.Force = true
+		_, _, called := b.board.Update(t.Context(), person, "1", tasks.Patch{Status: &completed})
 		passed := c.Passed(t.Context(), seen[1:])
 		if !errors.Is(called, b.crew.insecure) || !errors.Is(passed, b.crew.insecure) {
 			t.Errorf("secure %v: %v, %v", secure, called, passed)
