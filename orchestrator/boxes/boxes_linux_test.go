@@ -203,12 +203,12 @@ func TestOwns(t *testing.T) {
 // TestToolchains: programs on the PATH bring the folder that they belong to, but not somebody's work or credentials.
 func TestToolchains(t *testing.T) {
 	home := t.TempDir()
-	for _, name := range []string{"tool/bin", "work/bin", "work/.git", ".config/git"} {
+	for _, name := range []string{"tool/bin", "mine/bin", "mine/.git", ".config/git"} {
 		testkit.Must(t, os.MkdirAll(filepath.Join(home, name), 0o700))
 	}
-	dirs := toolchains([]string{"HOME=" + home, "PATH=" + home + "/tool/bin:" + home + "/work/bin"})
+	dirs := toolchains([]string{"HOME=" + home, "PATH=" + home + "/tool/bin:" + home + "/mine/bin"})
 	for path, want := range map[string]bool{
-		"tool/lib": true, "work/bin/x": true, "work/.env": false, ".config/git/config": true, ".config/git/credentials": false,
+		"tool/lib": true, "mine/bin/x": true, "mine/.env": false, ".config/git/config": true, ".config/git/credentials": false,
 	} {
 		if got := slices.ContainsFunc(dirs, func(dir string) bool { return within(filepath.Join(home, path), dir) }); got != want {
 			t.Errorf("%s: %v, want %v: %v", path, got, want, dirs)
