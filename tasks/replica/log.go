@@ -173,7 +173,7 @@ func (l *Log) foldFrom(ctx context.Context, path string, from Snapshot) (store.S
 		return at, err
 	}
 	// The steps compute the digest, so a record that led to another state shows here.
-	if im, err = store.ReadImage(part); err != nil {
+	if _, err := store.ReadImage(part); err != nil {
 		return at, err
 	}
 	if err := os.Rename(part, path); err != nil {
