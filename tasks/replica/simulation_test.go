@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -178,9 +179,10 @@ func (s *fakeStream) purge(_ context.Context, before uint64) error {
 	return nil
 }
 
-// fakeObjects is an object store in memory.
+// fakeObjects is an object store in memory. A Log drops objects in the background.
 type fakeObjects struct {
 	w    *world
+	mu   sync.Mutex
 	list map[string][]byte
 }
 
@@ -189,11 +191,15 @@ func (o *fakeObjects) put(name string, content io.Reader) error {
 	if err != nil || o.w.chance(o.w.faults/4) {
 		return errors.Join(err, errNet)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.list[name] = data
 	return nil
 }
 
 func (o *fakeObjects) get(name string, to io.Writer) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	data, ok := o.list[name]
 	if !ok {
 		return errNone
@@ -203,11 +209,15 @@ func (o *fakeObjects) get(name string, to io.Writer) error {
 }
 
 func (o *fakeObjects) drop(name string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	delete(o.list, name)
 	return nil
 }
 
 func (o *fakeObjects) names() (names []string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for name := range o.list {
 		names = append(names, name)
 	}

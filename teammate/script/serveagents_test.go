@@ -90,9 +90,10 @@ func startAgent(t *testing.T, home string, env []string, command ...string) *acp
 	}
 	patience := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() {
-		patience.Stop()
-		_ = cmd.Process.Kill()
+		// It ends when it is asked nothing more, and ends its own processes, which write to home.
+		_ = in.Close()
 		_ = cmd.Wait()
+		patience.Stop()
 	})
 	agent := &acpAgent{in: in, out: bufio.NewScanner(out)}
 	agent.out.Buffer(nil, 1<<24)
