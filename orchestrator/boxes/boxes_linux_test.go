@@ -322,6 +322,7 @@ func TestGateScripts(t *testing.T) {
 		{"work", "sh ../gates/x.sh", "gates"}, {"work", "sh ../x.sh", "x.sh"}, {"work", "sh ./x.sh && go test ./...", ""},
 		{"copy", "sh " + filepath.Join(spec, "work", "gates", "x.sh"), "work/gates"}, {"copy", filepath.Join(spec, "work", "x.sh") + " </etc/passwd", "work/x.sh"},
 		{"copy", "sh ../gates/x.sh a/b", "gates"}, {"work", "cat ../../other/x /root/.ssh/id ../work/../../y", ""},
+		{"work", `"$CLAUDE_PROJECT_DIR"/../gates/x.sh`, "gates"}, {"copy", `sh '${COVEY_WORKSPACE}/gates/x.sh'`, "work/gates"},
 	} {
 		want := []string(nil)
 		if c.want != "" {

@@ -296,8 +296,13 @@ func caches(environ []string, dir string, goProxy func() string) (env, read []st
 // spec: files, with the folders that they are in.
 func scriptsOf(team *configs.Team, dir string, words ...string) (paths []string) {
 	spec := filepath.Dir(team.File)
+	// Quotes go, because "$CLAUDE_PROJECT_DIR"/x.sh is one word.
+	plain := strings.NewReplacer("\"", "", "'", "",
+		"${CLAUDE_PROJECT_DIR}", team.Workspace, "$CLAUDE_PROJECT_DIR", team.Workspace,
+		"${COVEY_WORKSPACE}", team.Workspace, "$COVEY_WORKSPACE", team.Workspace)
 	for _, word := range words {
-		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>'\"=", r) }) {
+		word = plain.Replace(word)
+		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>=", r) }) {
 			path := absolute(part, dir)
 			if !strings.Contains(part, "/") || within(path, dir) || !within(path, team.Workspace) && !within(path, spec) {
 				continue
