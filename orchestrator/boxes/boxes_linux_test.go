@@ -346,16 +346,20 @@ func TestDenials(t *testing.T) {
 	kit := b.Of("ana")
 	key := "teammates.ana.sandbox."
 	for output, want := range map[string]string{
-		"cat: " + secret + ": Permission denied":                          "read " + secret + " " + key + "read",
-		"PermissionError: [Errno 13] Permission denied: '" + secret + "'": "read " + secret + " " + key + "read",
-		"Error: EACCES: permission denied, open '" + secret + "'":         "read " + secret + " " + key + "read",
-		"open " + secret + ": permission denied":                          "read " + secret + " " + key + "read",
-		"touch: cannot touch '" + elsewhere + "/new': Permission denied":  "write " + elsewhere + "/new " + key + "write",
-		"cat: mine: Permission denied":                                    "", // in its own folder
-		"cat: " + secret + ": No such file or directory":                  "read " + secret + " " + key + "read",
-		"cat: " + elsewhere + "/a/b: No such file or directory":           "", // there is none
-		"all is well": "",
-		"rm: cannot remove '/usr/bin/env': Permission denied": "write /usr/bin/env " + key + "write",
+		"cat: " + secret + ": Permission denied":                                "read " + secret + " " + key + "read",
+		"PermissionError: [Errno 13] Permission denied: '" + secret + "'":       "read " + secret + " " + key + "read",
+		"Error: EACCES: permission denied, open '" + secret + "'":               "read " + secret + " " + key + "read",
+		"open " + secret + ": permission denied":                                "read " + secret + " " + key + "read",
+		"touch: cannot touch '" + elsewhere + "/new': Permission denied":        "write " + elsewhere + "/new " + key + "write",
+		"cat: mine: Permission denied":                                          "", // in its own folder
+		"cat: " + secret + ": No such file or directory":                        "read " + secret + " " + key + "read",
+		"cat: " + elsewhere + "/a/b: No such file or directory":                 "", // there is none
+		"sh: 0: cannot open " + secret + ": No such file":                       "read " + secret + " " + key + "read",
+		"/bin/sh: 1: " + secret + ": not found":                                 "read " + secret + " " + key + "read",
+		"can't open file '" + secret + "': [Errno 2] No such file or directory": "read " + secret + " " + key + "read",
+		"sh: 1: nosuchtool: not found":                                          "",
+		"all is well":                                                           "",
+		"rm: cannot remove '/usr/bin/env': Permission denied":                   "write /usr/bin/env " + key + "write",
 	} {
 		got := ""
 		for _, d := range kit.Denials(output, copy) {

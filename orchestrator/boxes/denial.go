@@ -14,8 +14,8 @@ import (
 
 // What programs print of a file that the kernel keeps from them: the file before or after the reason.
 var (
-	deniedAfter  = texts.Pattern("(?i)([^\\s:'\"`‘’]+)['\"`’]?: (permission denied|operation not permitted|read-only file system|no such file or directory)")
-	deniedBefore = texts.Pattern("(?i)(permission denied|operation not permitted|read-only file system|no such file or directory)[:,] ?(?:[a-z]+ )?['\"`‘]?([^\\s:'\"`’]+)")
+	deniedAfter  = texts.Pattern("(?i)([^\\s:'\"`‘’]+)['\"`’]?: (?:\\[errno \\d+\\] )?(permission denied|operation not permitted|read-only file system|no such file|not found)")
+	deniedBefore = texts.Pattern("(?i)(permission denied|operation not permitted|read-only file system|no such file)(?: or directory)?[:,] ?(?:[a-z]+ )?['\"`‘]?([^\\s:'\"`’]+)")
 )
 
 // maxDenials is how many denials of one command are named.
@@ -39,8 +39,8 @@ func (k *Kit) Denials(output, dir string) (denied []events.SandboxDenied) {
 		}
 		known := slices.ContainsFunc(denied, func(had events.SandboxDenied) bool { return had.Path == path })
 		// At level 2 what is not granted is not there. What is there for nobody is not the box's doing.
-		absent := strings.EqualFold(found.reason, "no such file or directory") &&
-			(in(path, p.Read) || !exists(path) && !exists(filepath.Dir(path)))
+		gone := strings.EqualFold(found.reason, "no such file") || strings.EqualFold(found.reason, "not found")
+		absent := gone && (in(path, p.Read) || !exists(path) && !exists(filepath.Dir(path)))
 		if known || absent || in(path, p.Write) || !mayAccess(path, d.Access == "write") || len(denied) == maxDenials {
 			continue
 		}
