@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -52,6 +53,7 @@ const (
 	faultProgram      Fault = "program"
 	faultModel        Fault = "model"
 	faultGit          Fault = "git"
+	faultRecording    Fault = "recording"
 	faultManaged      Fault = "managed-settings"
 	faultDenied       Fault = "denied"
 	faultPermission   Fault = "permission"
@@ -85,6 +87,7 @@ func faultKinds() []faultKind {
 		{faultModel, []error{launch.ErrModelServer, launch.ErrNoKey, launch.ErrNoAgentKey}},
 		{faultGit, []error{worktree.ErrNoGit, worktree.ErrNoRepo, worktree.ErrNoCommit, worktree.ErrNoRef,
 			worktree.ErrMoved, worktree.ErrTaken, worktree.ErrNoRemote}},
+		{faultRecording, []error{recordings.ErrRecording}},
 		{faultManaged, []error{settings.ErrManaged}},
 		{faultDenied, []error{api.ErrDenied}},
 		{faultState, []error{state.ErrFolder, bus.ErrSocketDir}},

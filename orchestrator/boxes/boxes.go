@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -72,8 +73,39 @@ func New(deps Deps) *Boxes {
 // gatesFolder returns the folder of what the boxes of gates need.
 func gatesFolder(place state.Place) string { return filepath.Join(place.Dir, "boxes", "_gates") }
 
-// Sweep removes what gates of an earlier run were writing when it was killed. No gate may run.
-func (b *Boxes) Sweep() { sandbox.RemoveLayers(gatesFolder(b.deps.Place)) }
+// Sweep removes what gates of an earlier run were writing when it was killed, and where boxes of it had granted files below
+// /tmp, because a grant that is withdrawn would leave an empty file. No box may be in use.
+func (b *Boxes) Sweep() {
+	sandbox.RemoveLayers(gatesFolder(b.deps.Place))
+	temps, _ := filepath.Glob(filepath.Join(b.deps.Place.Dir, "boxes", "*", "tmp")) // the pattern is right
+	for _, temp := range temps {
+		removeMountPoints(temp)
+	}
+}
+
+// removeMountPoints removes what is empty in a folder that boxes show as /tmp, and is there outside of them.
+func removeMountPoints(temp string) {
+	var points []string
+	_ = filepath.WalkDir(temp, func(path string, d fs.DirEntry, err error) error { // what cannot be read stays
+		if err != nil || path == temp {
+			return nil
+		}
+		rel := strings.TrimPrefix(path, temp)
+		if exists("/tmp"+rel) || exists("/var/tmp"+rel) {
+			points = append(points, path)
+			return nil
+		}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	for _, path := range slices.Backward(points) {
+		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0) {
+			_ = os.Remove(path) // a folder that holds something stays
+		}
+	}
+}
 
 // Check returns why the sandboxes of a team cannot be held on a system; nil: they can. It makes no
 // folders.

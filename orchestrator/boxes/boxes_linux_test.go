@@ -376,3 +376,29 @@ func TestDenials(t *testing.T) {
 		t.Errorf("without a box: %v", denied)
 	}
 }
+
+// TestSweepMountPoints: what an earlier run has granted below /tmp leaves nothing there; files of the member stay.
+func TestSweepMountPoints(t *testing.T) {
+	outside, err := os.MkdirTemp("/tmp", "covey-sweep-")
+	testkit.Must(t, err)
+	t.Cleanup(func() { testkit.Must(t, os.RemoveAll(outside)) })
+	testkit.Put(t, outside, "granted", "text")
+	testkit.Put(t, outside, "own", "text")
+	team, place := teamOf(t, sandbox.Best)
+	temp := filepath.Join(place.Dir, "boxes", "ana", "tmp")
+	shown := filepath.Join(temp, filepath.Base(outside))
+	testkit.Must(t, os.MkdirAll(shown, 0o700))
+	testkit.Put(t, shown, "granted", "")
+	testkit.Put(t, temp, "empty", "")
+	b := boxesOf(team, place, nil, level1, new([]events.Data))
+	b.Sweep()
+	if exists(shown) || !exists(filepath.Join(temp, "empty")) {
+		t.Error("the mount point stays, or a file of the member does not")
+	}
+	testkit.Must(t, os.MkdirAll(shown, 0o700))
+	testkit.Put(t, shown, "own", "text of the member")
+	b.Sweep()
+	if !exists(filepath.Join(shown, "own")) {
+		t.Error("a file of the member is gone")
+	}
+}

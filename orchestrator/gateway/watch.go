@@ -40,11 +40,9 @@ func (d *Door) Watch(ctx context.Context) (watched context.Context, verdict func
 
 // Saw ends the prompt of a program that works without the gateway. e is an event of its member.
 func (d *Door) Saw(e events.Data) {
-	switch said := e.(type) {
-	case events.TextSaid:
-	case events.ToolCalled:
+	switch e.(type) {
+	case events.TextSaid, events.ToolCalled:
 	default:
-		_ = said
 		return
 	}
 	d.mu.Lock()
