@@ -20,6 +20,9 @@
 // that may have lost something reads the store. Queues are bounded; drops are reported to
 // Options.OnError and to the subscriber.
 //
+// The servers of a team that outlives its host are configured here, too (ServerConfig), and
+// StartTrial runs three of them in this process.
+//
 // The package knows neither members nor tasks: their content is bytes to it. Callers must
 // keep callbacks short, and must call Close.
 package bus

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/configs/scripts"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -179,7 +178,7 @@ func (r *gateRules) gatePrograms(t *Team, s *gatesSpec) {
 // workspace does not have, or returns "".
 func (t *Team) CopyMayHave(path string) string {
 	switch {
-	case path == "" || !scripts.Within(t.Workspace, path):
+	case path == "" || !Within(t.Workspace, path):
 		return ""
 	case len(t.Worktree.Setup) > 0:
 		return "worktree.setup"

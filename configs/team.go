@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/configs/scripts"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -118,8 +117,8 @@ func (t *Team) MemberNames() []string {
 }
 
 // Place returns where the team's command lines run and which files they may name.
-func (t *Team) Place() scripts.Place {
-	return scripts.Place{Workspace: t.Workspace, Spec: filepath.Dir(t.File)}
+func (t *Team) Place() ScriptPlace {
+	return ScriptPlace{Workspace: t.Workspace, Spec: filepath.Dir(t.File)}
 }
 
 // Located returns the command and arguments of a hook with its programs named by where

@@ -10,7 +10,7 @@ import (
 
 // TestDocumentedServices: the units of docs/cluster.md are units, whose covey has the flags that they
 // give, and the values for Kubernetes are YAML that syncs each write on three servers. TestConfig of
-// bus/servers starts servers with the configuration that the page has printed.
+// package bus starts servers with the configuration that the page has printed.
 func TestDocumentedServices(t *testing.T) {
 	t.Parallel()
 	page := readDoc(t, "docs/cluster.md")

@@ -26,9 +26,7 @@ var floors = []arrows{
 	{"hooks", "hooks/rules"},
 	{"hooks/web", ""},
 	{"hooks/settings", "hooks hooks/rules hooks/web configs/yaml"},
-	{"hooks/judging", "hooks"},
 	{"hooks/runner", "hooks hooks/*"},
-	{"bus/servers", ""},
 	{"tasks/store", ""},
 	{"tasks/replica", "tasks/store"},
 	{"tasks/backup", "tasks/store"},
@@ -36,9 +34,8 @@ var floors = []arrows{
 	{"tasks/mail", "tasks/store tasks/actors"},
 	{"tasks/requests", "tasks/store tasks/actors tasks/mail"},
 	{"tasks", "tasks/*"},
-	{"configs/scripts", ""},
 	{"orchestrator/hints", ""},
-	{"configs", "hooks hooks/rules hooks/settings hooks/web configs/yaml configs/scripts orchestrator/hints"},
+	{"configs", "hooks hooks/rules hooks/settings hooks/web configs/yaml orchestrator/hints"},
 	{"teammate/agent", ""},
 	{"events", "orchestrator/hints tasks tasks/actors tasks/mail tasks/requests teammate/agent"},
 	{"teammate/transcript", "events teammate/agent"},
@@ -82,7 +79,7 @@ var floors = []arrows{
 	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/journal orchestrator/api " +
 		"orchestrator/plan orchestrator/state orchestrator/templates orchestrator/writes"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
-		"orchestrator/worktree hooks configs/scripts"},
+		"orchestrator/worktree hooks"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
 		"orchestrator/members orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
 	{"orchestrator/receipts", ""},
@@ -124,7 +121,7 @@ var floors = []arrows{
 	{"cmd/covey/compare", "configs configs/* hooks hooks/* orchestrator/state orchestrator/view tasks/actors cmd/covey/term"},
 	{"cmd/covey/doctor", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/release", ""},
-	{"cmd/covey", "bus/servers configs configs/* hooks hooks/* tasks tasks/* events orchestrator orchestrator/* cmd/covey/*"},
+	{"cmd/covey", "bus configs configs/* hooks hooks/* tasks tasks/* events orchestrator orchestrator/* cmd/covey/*"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import
@@ -154,7 +151,7 @@ var testsMayImport = []arrows{
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},
 	{"teammate/builtin/*", "hooks hooks/* tasks teammate/*"},
 	{"orchestrator/accounts", wholeTeam},
-	{"tasks/replica", "bus/servers tasks tasks/actors"},
+	{"tasks/replica", "bus tasks tasks/actors"},
 	{"orchestrator/crew", wholeTeam},
 	{"orchestrator/inbox", wholeTeam},
 	{"orchestrator/launch", wholeTeam},

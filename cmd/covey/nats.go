@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coveyteam/covey/bus/servers"
+	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -69,7 +69,7 @@ func runTrial(ctx context.Context, env *cli.Env, dir string) error {
 	}
 	starting, cancel := context.WithTimeoutCause(ctx, trialPatience, fmt.Errorf("it took more than %s", trialPatience))
 	defer cancel()
-	t, err := servers.StartTrial(starting, dir, team)
+	t, err := bus.StartTrial(starting, dir, team)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ folder --certs: server.pem, server.key and ca.pem.`,
 			if len(hosts) != 3 || key == "" {
 				return cli.Usagef("name three hosts with --host, and the file of the key with --key")
 			}
-			public, err := servers.Key(key)
+			public, err := bus.CoordinatorKey(key)
 			if err != nil {
 				return err
 			}
@@ -139,9 +139,9 @@ folder --certs: server.pem, server.key and ca.pem.`,
 				if i > 0 {
 					env.Out.Printf("\n")
 				}
-				env.Out.Printf("# %s: /etc/covey-nats.conf\n%s", host, servers.Config{
+				env.Out.Printf("# %s: /etc/covey-nats.conf\n%s", host, bus.ServerConfig{
 					Name: host, Listen: "0.0.0.0:4222", Peers: "0.0.0.0:6222", Routes: routesTo(hosts, host), Dir: dir, Most: "20GB",
-					Accounts: []servers.Account{{Team: team, Key: public}}, Certs: certs,
+					Accounts: []bus.Account{{Team: team, Key: public}}, Certs: certs,
 				})
 			}
 			path, err := filepath.Abs(key)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"io"
 	"time"
-
-	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // maxFirstLine bounds the line on which a hook may ask to continue in the background. A
@@ -35,7 +33,7 @@ func (d *asyncDetector) Write(p []byte) (int, error) {
 func (d *asyncDetector) scan(p []byte) {
 	d.head = append(d.head, p[:min(len(p), maxFirstLine+1-len(d.head))]...)
 	line, _, ended := bytes.Cut(bytes.TrimLeft(d.head, blanks), []byte("\n"))
-	limit, asks := judging.AsksForBackground(line)
+	limit, asks := AsksForBackground(line)
 	d.done = asks || ended || len(d.head) > maxFirstLine || len(line) >= len(byteOrderMark) && line[0] != '{'
 	if d.done {
 		d.head = nil

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // startsInBackground reports whether the hook runs in the background from its start. Only
@@ -43,7 +42,7 @@ func (r *run) startInBackground(ctx context.Context, h *armed) {
 			<-r.background.slots
 		case <-ctx.Done():
 			r.unspend(h, r.in.SessionID)
-			c.found = judging.Finding{Code: -1, TimedOut: true}
+			c.found = Finding{Code: -1, TimedOut: true}
 		}
 		r.finishBackground(ctx, b, c)
 	}()
@@ -56,7 +55,7 @@ type commandRun struct {
 	asked   chan time.Duration // the time it asked for in the background; capacity 1
 	ended   chan struct{}      // closed once found and out are set
 
-	found judging.Finding
+	found Finding
 	out   *outputs // nil if it never ran
 }
 
@@ -185,7 +184,7 @@ func (r *run) finishBackground(ctx context.Context, b *backgroundHook, c *comman
 	defer r.background.remove(b)
 	found := c.found
 	explainEnd(ctx, &found, c.limit)
-	v := judging.Late(r.known, &b.Handler, found)
+	v := Late(r.known, &b.Handler, found)
 	if c.out != nil {
 		v.Hear(r.known.Event, c.out.stdout.text(answerCap), b.byLine)
 		c.out.describe(&v, r.opts.OutputCap)

@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // explainEnd records why a hook in the background was ended before it exited by itself.
-func explainEnd(ctx context.Context, found *judging.Finding, limit time.Duration) {
+func explainEnd(ctx context.Context, found *Finding, limit time.Duration) {
 	if !found.TimedOut {
 		return
 	}
@@ -27,7 +26,7 @@ func explainEnd(ctx context.Context, found *judging.Finding, limit time.Duration
 // event. refused says that the last turn end of its session was refused. As recorded, hosts show their models the output of hooks that are configured as
 // async; the output of a hook that detached by its first line goes to people only.
 func (h *backgroundHook) effect(known *hooks.EventInfo, name string, refused bool,
-	v *judging.Verdict) *hooks.Background {
+	v *Verdict) *hooks.Background {
 	b := &hooks.Background{ID: h.id, Rewake: h.AsyncRewake}
 	if v.Observed != "" {
 		return b
@@ -44,7 +43,7 @@ func (h *backgroundHook) effect(known *hooks.EventInfo, name string, refused boo
 		return b
 	}
 	if v.Message != "" {
-		b.Messages = append(b.Messages, judging.Reminder(fmt.Sprintf("%s hook system message: %s", name, v.Message)))
+		b.Messages = append(b.Messages, Reminder(fmt.Sprintf("%s hook system message: %s", name, v.Message)))
 	}
 	for _, n := range v.Contexts {
 		b.Messages = append(b.Messages, n.Shown(known, name))
@@ -54,7 +53,7 @@ func (h *backgroundHook) effect(known *hooks.EventInfo, name string, refused boo
 
 // summary returns the hook's line about a wake: the one it printed, else the configured
 // one, which may be empty.
-func (h *backgroundHook) summary(v *judging.Verdict) string {
+func (h *backgroundHook) summary(v *Verdict) string {
 	return cmp.Or(v.Summary, h.RewakeSummary)
 }
 
@@ -62,13 +61,13 @@ func (h *backgroundHook) summary(v *judging.Verdict) string {
 // of interactive sessions. A headless host waits for the hooks of a turn end before it
 // exits and gives their feedback as if they had run in the foreground, unless the hook has
 // a wake message or a summary of its own, or the turn goes on because it was refused.
-func (h *backgroundHook) wakeText(known *hooks.EventInfo, name string, refused bool, v *judging.Verdict) string {
+func (h *backgroundHook) wakeText(known *hooks.EventInfo, name string, refused bool, v *Verdict) string {
 	summary := h.summary(v)
 	if known.EndsTurn() && !h.interactive && !refused && h.RewakeMessage == "" && summary == "" {
 		command, plugin := h.shown()
-		return hooks.Framed(plugin, fmt.Sprintf("%s[%s]: %s", judging.Heading(known.Event), command, v.Feedback))
+		return hooks.Framed(plugin, fmt.Sprintf("%s[%s]: %s", Heading(known.Event), command, v.Feedback))
 	}
 	heading := cmp.Or(h.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
 	return hooks.FramedWake("<task-notification>\n<summary>" + cmp.Or(summary, defaultRewakeSummary) +
-		"</summary>\n</task-notification>\n" + judging.Reminder(heading+" "+texts.Defuse(v.Feedback)))
+		"</summary>\n</task-notification>\n" + Reminder(heading+" "+texts.Defuse(v.Feedback)))
 }

@@ -8,14 +8,13 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // runCallback calls a callback and reads its answer. note is for people.
-func (r *run) runCallback(ctx context.Context, h *armed) (found judging.Finding, stdout, note string) {
-	found = judging.Finding{Code: -1}
+func (r *run) runCallback(ctx context.Context, h *armed) (found Finding, stdout, note string) {
+	found = Finding{Code: -1}
 	end := h.callback.Call(ctx, r.in, cmp.Or(r.opts.Grace, proc.DefaultGrace))
 	switch {
 	case end.Removed:
@@ -37,7 +36,7 @@ func (r *run) runCallback(ctx context.Context, h *armed) (found judging.Finding,
 
 // callbackFinding treats a callback's answer as a command's stdout, so that one set of
 // rules judges both.
-func callbackFinding(found judging.Finding, known *hooks.EventInfo, h *armed, a hooks.Answer) (_ judging.Finding,
+func callbackFinding(found Finding, known *hooks.EventInfo, h *armed, a hooks.Answer) (_ Finding,
 	stdout, note string) {
 	object, err := answerWire(a, known)
 	if err != nil {
@@ -46,12 +45,12 @@ func callbackFinding(found judging.Finding, known *hooks.EventInfo, h *armed, a 
 	}
 	if a.Decision == hooks.Block && known.Decision < hooks.Refuses && (known.Exit2 >= hooks.Refuses || h.Gate) {
 		// Only an exit code can refuse such an event.
-		found.Code, found.Stderr, found.Tail = 2, a.Reason, cmp.Or(a.Reason, judging.NoReason)
+		found.Code, found.Stderr, found.Tail = 2, a.Reason, cmp.Or(a.Reason, NoReason)
 	}
 	if object == nil {
 		return found, "", ""
 	}
-	found.Answer = judging.Read(known.Event, string(object), false)
+	found.Answer = Read(known.Event, string(object), false)
 	return found, string(object), ""
 }
 

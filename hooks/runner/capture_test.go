@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/texts"
 )
@@ -184,7 +183,7 @@ func TestFirstRunes(t *testing.T) {
 // they are.
 func TestSpillCountsCharacters(t *testing.T) {
 	r := &run{Runner: &Runner{opts: Options{SpillDir: t.TempDir()}}}
-	var v judging.Verdict
+	var v Verdict
 	for text, kept := range map[string]bool{
 		strings.Repeat("x", maxText):   true,
 		strings.Repeat("ü", maxText):   true,
@@ -244,7 +243,7 @@ func TestSpillReachesEveryText(t *testing.T) {
 	r := &run{Runner: &Runner{opts: Options{SpillDir: t.TempDir()}}}
 	said := `{"decision":"block","reason":` + string(quoted) + `,"systemMessage":` + string(quoted) +
 		`,"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":` + string(quoted) + `}}`
-	v := judging.Judge(hooks.InfoOf(hooks.Stop), &hooks.Handler{}, judging.Finding{Answer: judging.Read(hooks.Stop, said, false)})
+	v := Judge(hooks.InfoOf(hooks.Stop), &hooks.Handler{}, Finding{Answer: Read(hooks.Stop, said, false)})
 	r.spill(&v)
 	if v.Feedback != long {
 		t.Errorf("the reason was shortened to %d bytes", len(v.Feedback))

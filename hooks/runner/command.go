@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/settings"
 )
@@ -29,7 +28,7 @@ type outputs struct {
 }
 
 // describe copies the outputs into a Result.
-func (o *outputs) describe(v *judging.Verdict, limit int) {
+func (o *outputs) describe(v *Verdict, limit int) {
 	v.Stdout, v.Stderr = o.stdout.text(limit), o.stderr.text(limit)
 	for _, note := range []string{o.note, o.stdout.cutNote("stdout", limit), o.stderr.cutNote("stderr",
 		limit)} {
@@ -40,7 +39,7 @@ func (o *outputs) describe(v *judging.Verdict, limit int) {
 }
 
 // runCommand runs a command handler and reads its answer.
-func (r *run) runCommand(ctx context.Context, h *armed) (judging.Finding, *outputs) {
+func (r *run) runCommand(ctx context.Context, h *armed) (Finding, *outputs) {
 	c := r.launch(ctx, h, nil)
 	return c.wait(ctx)
 }
@@ -130,8 +129,8 @@ func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 //
 // It reads what the process wrote only after Wait has returned, when nothing writes to it
 // any more. A process that was stopped has no verdict, whatever it has printed.
-func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
-	found := judging.Finding{Code: -1, Fault: c.fault}
+func (c *launched) wait(ctx context.Context) (Finding, *outputs) {
+	found := Finding{Code: -1, Fault: c.fault}
 	if c.running == nil {
 		found.TimedOut = ctx.Err() != nil
 		return found, c.out
@@ -146,7 +145,7 @@ func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
 	}
 	stdout, code := settings.Answer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
 	found.Code = code
-	found.Answer = judging.Read(c.known.Event, stdout, c.out.stdout.dropped > 0)
+	found.Answer = Read(c.known.Event, stdout, c.out.stdout.dropped > 0)
 	if exit.Signal != "" && c.gate {
 		found.Fault = "ended by a signal: " + exit.Signal
 	}

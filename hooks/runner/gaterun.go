@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // GateRun describes how to run one gate that is a command (Options.Gates). The zero value runs
@@ -54,7 +53,7 @@ func (r *run) planGate(ctx context.Context, h *armed) (as *armed, g GateRun) {
 }
 
 // report calls OnVerdict with a verdict.
-func (g GateRun) report(v judging.Verdict) {
+func (g GateRun) report(v Verdict) {
 	if g.OnVerdict != nil && v.Outcome != hooks.Cancelled {
 		g.OnVerdict(v.Result)
 	}
@@ -62,9 +61,9 @@ func (g GateRun) report(v judging.Verdict) {
 
 // refuseBarred returns the verdict of a hook that the spec makes binding and that managed
 // settings do not allow to run: it refuses, if its event can be refused.
-func (r *run) refuseBarred(h *armed) judging.Verdict {
+func (r *run) refuseBarred(h *armed) Verdict {
 	strict := *h
 	strict.OnFailure = "block"
-	return judgeAny(r.known, &strict, judging.Finding{Code: -1,
+	return judgeAny(r.known, &strict, Finding{Code: -1,
 		Fault: h.barred + ": this hook is binding and cannot run, so it refuses"})
 }

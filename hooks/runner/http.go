@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/texts"
 )
 
@@ -21,7 +20,7 @@ type reply struct {
 }
 
 // describe copies the reply into a Result, as recorded hosts do.
-func (rp *reply) describe(v *judging.Verdict, limit int) {
+func (rp *reply) describe(v *Verdict, limit int) {
 	v.ExitCode = -1
 	if rp.status != 0 {
 		v.ExitCode = rp.status
@@ -34,8 +33,8 @@ func (rp *reply) describe(v *judging.Verdict, limit int) {
 
 // runHTTP posts the event to an http handler and reads its answer (HOOKS.md section 3). A
 // status never refuses anything, only an answer does.
-func (r *run) runHTTP(ctx context.Context, h *armed) (judging.Finding, *reply) {
-	found := judging.Finding{Code: -1}
+func (r *run) runHTTP(ctx context.Context, h *armed) (Finding, *reply) {
+	found := Finding{Code: -1}
 	rp := &reply{body: answerCapture{capture{limit: r.opts.OutputCap}}, trouble: h.endpoint.Fault}
 	if rp.trouble == "" {
 		rp.status, rp.trouble = h.endpoint.Post(ctx, r.world, bytes.TrimSuffix(r.wire, []byte("\n")), &rp.body)
@@ -53,17 +52,17 @@ func (r *run) runHTTP(ctx context.Context, h *armed) (judging.Finding, *reply) {
 
 // read reads the body of a reply with status 2xx. The body is an answer or an error, never
 // context for the model.
-func (rp *reply) read(known *hooks.EventInfo, found *judging.Finding) {
+func (rp *reply) read(known *hooks.EventInfo, found *Finding) {
 	text := strings.TrimSpace(rp.body.text(answerCap))
 	found.Code = 0
 	if text == "" {
 		return
 	}
-	found.Answer = judging.Read(known.Event, text, rp.body.dropped > 0)
+	found.Answer = Read(known.Event, text, rp.body.dropped > 0)
 	if found.Answer.IsObject() {
 		return
 	}
-	found.Code, found.Answer = -1, judging.Answer{}
+	found.Code, found.Answer = -1, Answer{}
 	rp.trouble = "HTTP hook must return JSON, but got non-JSON response body: " + texts.Clip(text, bodyPreview)
 	found.Fault = rp.trouble
 }

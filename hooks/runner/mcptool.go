@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/texts"
 )
 
@@ -53,7 +52,7 @@ type toolOutput struct {
 }
 
 // describe copies the call into a Result, as recorded hosts do.
-func (t toolOutput) describe(v *judging.Verdict, limit int) {
+func (t toolOutput) describe(v *Verdict, limit int) {
 	v.Stdout = texts.Clip(strings.ToValidUTF8(t.text, "\uFFFD"), limit)
 	if t.fault != "" {
 		v.ExitCode, v.Stdout, v.Stderr = 1, "", texts.Clip(t.fault, limit)
@@ -62,8 +61,8 @@ func (t toolOutput) describe(v *judging.Verdict, limit int) {
 
 // runTool calls the tool of an mcp_tool hook. The text of its result is treated as what a
 // command prints (HOOKS.md section 3).
-func (r *run) runTool(ctx context.Context, h *armed) (judging.Finding, toolOutput) {
-	found := judging.Finding{Code: -1}
+func (r *run) runTool(ctx context.Context, h *armed) (Finding, toolOutput) {
+	found := Finding{Code: -1}
 	reply, err := r.callTool(ctx, h)
 	reply.Text = strings.TrimPrefix(reply.Text, byteOrderMark)
 	switch {
@@ -79,7 +78,7 @@ func (r *run) runTool(ctx context.Context, h *armed) (judging.Finding, toolOutpu
 			cmp.Or(texts.Preview(reply.Text, bodyPreview), "no text")
 	default:
 		found.Code = 0
-		found.Answer = judging.Read(r.known.Event, reply.Text, false)
+		found.Answer = Read(r.known.Event, reply.Text, false)
 	}
 	return found, toolOutput{reply.Text, found.Fault}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/texts"
 )
@@ -27,7 +26,7 @@ type textOutput struct {
 }
 
 // describe copies the output into a Result.
-func (a textOutput) describe(v *judging.Verdict, limit int) {
+func (a textOutput) describe(v *Verdict, limit int) {
 	v.Stdout = texts.Clip(strings.ToValidUTF8(a.text, "\uFFFD"), limit)
 	if a.note != "" {
 		v.Warn("%s", a.note)
@@ -35,8 +34,8 @@ func (a textOutput) describe(v *judging.Verdict, limit int) {
 }
 
 // runModel puts the question of a prompt or agent hook to a model and reads the answer.
-func (r *run) runModel(ctx context.Context, h *armed) (judging.Finding, textOutput) {
-	found := judging.Finding{Code: -1}
+func (r *run) runModel(ctx context.Context, h *armed) (Finding, textOutput) {
+	found := Finding{Code: -1}
 	// Not every event can be judged by a model; the hook then gives no verdict.
 	if text := settings.CheckType(r.known, h.Type); text != "" {
 		found.Fault = text
@@ -89,7 +88,7 @@ func (r *run) ask(ctx context.Context, q Question) (reply Reply, err error) {
 // applyAnswer translates a model's answer into what a command would have done: a refusal is
 // exit code 2 with the reason, plus a halt where the protocol ends the turn. note is for
 // people.
-func (r *run) applyAnswer(found *judging.Finding, h *armed, s modelAnswer) (note string) {
+func (r *run) applyAnswer(found *Finding, h *armed, s modelAnswer) (note string) {
 	found.Code = 0
 	event := r.known.Event
 	switch {
@@ -98,18 +97,18 @@ func (r *run) applyAnswer(found *judging.Finding, h *armed, s modelAnswer) (note
 	// The event cannot be refused, so the no is only reported.
 	case r.known.Exit2 < hooks.Refuses && !h.Gate:
 		return fmt.Sprintf("the model said no, which has no effect on %s: %s", event,
-			cmp.Or(s.reason, judging.NoReason))
+			cmp.Or(s.reason, NoReason))
 	case s.impossible && h.Type == "prompt" && (event == hooks.Stop || event == hooks.SubagentStop) && !h.Gate:
 		return "the model said that the condition can never be met, so the turn may end: " +
-			cmp.Or(s.reason, judging.NoReason)
+			cmp.Or(s.reason, NoReason)
 	}
-	reason := cmp.Or(strings.TrimSpace(s.reason), judging.NoReason)
+	reason := cmp.Or(strings.TrimSpace(s.reason), NoReason)
 	found.Code, found.Stderr, found.Tail = 2, reason, reason
 	if h.Type == "agent" {
 		found.Stderr = agentRefusal + reason
 	}
 	if h.haltsOnNo(r.in) {
-		found.Answer = judging.Halted(reason)
+		found.Answer = Halted(reason)
 	}
 	return ""
 }

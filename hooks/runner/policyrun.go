@@ -6,14 +6,13 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // runPolicy asks a policy. A program that embeds covey may have written it, so a panic
 // refuses instead of ending the team.
-func (r *run) runPolicy(ctx context.Context, h *armed) (v judging.Verdict) {
+func (r *run) runPolicy(ctx context.Context, h *armed) (v Verdict) {
 	refuse := func(result hooks.Result, text string) {
-		v = judging.Verdict{Result: result}
+		v = Verdict{Result: result}
 		v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: %s", h.label, text))
 	}
 	var policy Policy
@@ -32,8 +31,8 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v judging.Verdict) {
 	// Any outcome but these three refuses, also one that the policy has left empty.
 	result := policy(ctx, r.in)
 	if result.Outcome == hooks.Success || result.Outcome == hooks.Cancelled && ctx.Err() != nil || result.Waits() {
-		return judging.Verdict{Result: result}
+		return Verdict{Result: result}
 	}
-	refuse(result, cmp.Or(result.Feedback, judging.NoReason))
+	refuse(result, cmp.Or(result.Feedback, NoReason))
 	return v
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -31,9 +30,9 @@ type run struct {
 	observe func(hooks.Progress)
 	depth   int // how many hooks of this program enclose the event
 
-	mu       sync.Mutex        // guards verdicts and serializes observe
-	verdicts []judging.Verdict // in the order in which the hooks finished
-	detached int               // how many hooks went to the background
+	mu       sync.Mutex // guards verdicts and serializes observe
+	verdicts []Verdict  // in the order in which the hooks finished
+	detached int        // how many hooks went to the background
 }
 
 // runAll runs the chosen hooks concurrently, as many at once as the Runner has slots, and
@@ -54,7 +53,7 @@ func (r *run) runAll(ctx context.Context, chosen []*armed) {
 	var running sync.WaitGroup
 	for _, h := range chosen {
 		if err != nil {
-			r.skip(h, judging.Finding{Code: -1, Fault: fmt.Sprintf("the hook's input cannot be written: %v", err)})
+			r.skip(h, Finding{Code: -1, Fault: fmt.Sprintf("the hook's input cannot be written: %v", err)})
 			continue
 		}
 		if h.startsInBackground() && hooksCtx.Err() == nil {
@@ -64,7 +63,7 @@ func (r *run) runAll(ctx context.Context, chosen []*armed) {
 		if !r.acquire(hooksCtx, h) {
 			// hooksCtx has ended: with the caller's, or because the time for all hooks is
 			// up.
-			r.skip(h, judging.Finding{Code: -1, Aborted: ctx.Err() != nil, TimedOut: ctx.Err() == nil,
+			r.skip(h, Finding{Code: -1, Aborted: ctx.Err() != nil, TimedOut: ctx.Err() == nil,
 				Fault: errBudget.Error()})
 			continue
 		}
@@ -136,7 +135,7 @@ func (r *run) tell(p hooks.Progress) {
 
 // finish records a verdict and tells the observer, under one lock, so that both see the
 // same order.
-func (r *run) finish(h *armed, v judging.Verdict) {
+func (r *run) finish(h *armed, v Verdict) {
 	if v.Type, v.Command = h.kind(), h.label; h.Mode == hooks.Observe {
 		v = v.Quiet()
 	}
@@ -148,13 +147,13 @@ func (r *run) finish(h *armed, v judging.Verdict) {
 }
 
 // skip records the verdict of a hook that could not start.
-func (r *run) skip(h *armed, found judging.Finding) {
+func (r *run) skip(h *armed, found Finding) {
 	r.unspend(h, r.in.SessionID)
 	r.finish(h, judgeAny(r.known, h, found))
 }
 
 // runOne runs a single hook under its own deadline and judges it.
-func (r *run) runOne(caller, ctx context.Context, h *armed) judging.Verdict {
+func (r *run) runOne(caller, ctx context.Context, h *armed) Verdict {
 	limit := h.timeout(r.known, r.budget)
 	// Under the gate's own deadline, because the caller may have to look at files to
 	// answer.
@@ -172,12 +171,12 @@ func (r *run) runOne(caller, ctx context.Context, h *armed) judging.Verdict {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	started := r.opts.Now()
-	var v judging.Verdict
+	var v Verdict
 	switch {
 	case gate.Known != nil:
-		v = judging.Verdict{Result: *gate.Known}
+		v = Verdict{Result: *gate.Known}
 	case gate.Fault != "":
-		v = judgeAny(r.known, h, judging.Finding{Code: -1, Fault: gate.Fault})
+		v = judgeAny(r.known, h, Finding{Code: -1, Fault: gate.Fault})
 	case h.Policy != "":
 		v = r.runPolicy(limited, h)
 	case h.barred != "":
@@ -198,11 +197,11 @@ func (r *run) runOne(caller, ctx context.Context, h *armed) judging.Verdict {
 // describer is what a handler leaves besides its verdict.
 type describer interface {
 	// describe adds it to a Result, at most limit bytes of each text.
-	describe(v *judging.Verdict, limit int)
+	describe(v *Verdict, limit int)
 }
 
 // handle runs the hook as its type says.
-func (r *run) handle(ctx context.Context, h *armed) (judging.Finding, describer) {
+func (r *run) handle(ctx context.Context, h *armed) (Finding, describer) {
 	switch {
 	case h.callback != nil:
 		found, stdout, note := r.runCallback(ctx, h)
@@ -214,14 +213,14 @@ func (r *run) handle(ctx context.Context, h *armed) (judging.Finding, describer)
 	case h.Type == "mcp_tool":
 		return r.runTool(ctx, h)
 	case h.Type != "command":
-		return judging.Finding{Code: -1, Fault: settings.CheckType(r.known, h.Type)}, textOutput{}
+		return Finding{Code: -1, Fault: settings.CheckType(r.known, h.Type)}, textOutput{}
 	}
 	return r.runCommand(ctx, h)
 }
 
 // timing records that a hook was ended before it could answer: by the caller of Run, or
 // because its own time, which was limit, or that of its event was up.
-func timing(caller, limited context.Context, found *judging.Finding, limit time.Duration) {
+func timing(caller, limited context.Context, found *Finding, limit time.Duration) {
 	switch {
 	case caller.Err() != nil:
 		found.Aborted = true
@@ -247,11 +246,11 @@ func (h *armed) shown() (command, plugin string) {
 }
 
 // judgeAny judges a hook or a gate.
-func judgeAny(known *hooks.EventInfo, h *armed, found judging.Finding) judging.Verdict {
+func judgeAny(known *hooks.EventInfo, h *armed, found Finding) Verdict {
 	found.Command, found.Plugin = h.shown()
 	found.FailClosed = h.closed && !h.startsInBackground()
 	if h.Gate {
-		return judging.Gate(known, found)
+		return Gate(known, found)
 	}
-	return judging.Judge(known, &h.Handler, found)
+	return Judge(known, &h.Handler, found)
 }

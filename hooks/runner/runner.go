@@ -1,5 +1,5 @@
 // Package runner runs hooks: it chooses those that match an event, runs them concurrently,
-// has their answers judged and returns one outcome. It makes no promise of compatibility
+// decides what their ends mean and returns one outcome. It makes no promise of compatibility
 // to programs outside covey.
 //
 // # How an event is handled
@@ -7,7 +7,8 @@
 // A Runner is made once from all sources (the spec, settings files, plugins). For each
 // event, Run chooses the handlers whose matcher and `if` match, keeps one of equal ones,
 // and starts them concurrently with the Input as JSON on stdin. Each result is judged by
-// itself, and the verdicts are merged in the order in which they arrive (package judging).
+// itself and by the rules of its event (Judge), and the verdicts are merged in the order in
+// which they arrive (Merge). What reads, judges and merges answers is pure.
 // Processes, files and requests stay in this package and those below it.
 package runner
 
@@ -22,7 +23,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -223,7 +223,7 @@ func (r *Runner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Pro
 	// After all verdicts are known, because a refusal makes the questions void, and before
 	// they are merged, because an answer may be known at once.
 	run.askAwaited(ctx)
-	out := judging.Merge(known, in.HookName(), run.verdicts)
+	out := Merge(known, in.HookName(), run.verdicts)
 	if known.EndsTurn() && event != hooks.SubagentStop && out.Continues() {
 		r.background.setRefused(in.SessionID, true)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/texts"
 )
 
@@ -20,7 +19,7 @@ const (
 
 // spill writes texts of a verdict that are too long to files, and replaces each by a
 // preview with the file's path (HOOKS.md section 5, rule 8).
-func (r *run) spill(v *judging.Verdict) {
+func (r *run) spill(v *Verdict) {
 	for i := range v.Contexts {
 		v.Contexts[i].Text = r.shorten(v, v.Contexts[i].Text)
 	}
@@ -29,7 +28,7 @@ func (r *run) spill(v *judging.Verdict) {
 
 // shorten returns text, or its replacement if it is too long. If the file cannot be
 // written, the preview says so: that must not fail the turn.
-func (r *run) shorten(v *judging.Verdict, text string) string {
+func (r *run) shorten(v *Verdict, text string) string {
 	// The limit is in characters; a text with fewer bytes has fewer characters, too.
 	if len(text) <= maxText || utf8.RuneCountInString(text) <= maxText {
 		return text

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // askAwaited asks the questions of the gates that wait. It asks none if a hook refuses,
@@ -26,7 +25,7 @@ func (r *run) askAwaited(ctx context.Context) {
 		result.Type, result.Command, result.Duration = v.Type, v.Command, v.Duration
 		v.Result = result
 		if result.Outcome != hooks.Success && !result.Waits() { // the question could not be asked
-			v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(result.Feedback, judging.NoReason))
+			v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(result.Feedback, NoReason))
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/scripts"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -233,7 +232,7 @@ func (l *lister) handler(kind Kind, event hooks.Event, h hooks.Handler) {
 }
 
 // brought lists the files and folders that a command names.
-func (l *lister) brought(b scripts.Brought) {
+func (l *lister) brought(b configs.ScriptFiles) {
 	for _, path := range b.Files {
 		l.add(Run{Kind: RunFile, Path: path})
 	}
@@ -352,7 +351,7 @@ func (l *lister) loaded(v configs.EnvVar) {
 	words := strings.FieldsFunc(v.Text, func(r rune) bool { return strings.ContainsRune(" \t\n:;,=", r) })
 	for _, word := range words {
 		path, ok := l.team.Place().Own(word, "")
-		if ok && (isLoader(v.Name) || scripts.IsProgram(path)) {
+		if ok && (isLoader(v.Name) || configs.IsProgram(path)) {
 			l.add(Run{Kind: RunFile, Path: path})
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/coveyteam/covey/bus/servers"
+	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 type processes struct {
 	t       *testing.T
 	dir     string
-	trial   *servers.Trial // where they listen
+	trial   *bus.Trial // where they listen
 	running map[string]*exec.Cmd
 	js      jetstream.JetStream
 }
@@ -64,7 +64,7 @@ func startProcesses(t *testing.T) *processes {
 	defer cancel()
 	p := &processes{t: t, dir: t.TempDir(), running: map[string]*exec.Cmd{}}
 	var err error
-	if p.trial, err = servers.StartTrial(ctx, p.dir, "crew"); err != nil {
+	if p.trial, err = bus.StartTrial(ctx, p.dir, "crew"); err != nil {
 		t.Fatal(err)
 	}
 	p.trial.Close() // only its configurations are needed

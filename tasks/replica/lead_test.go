@@ -12,7 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/coveyteam/covey/bus/servers"
+	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/replica"
@@ -20,11 +20,11 @@ import (
 )
 
 // startServers starts three servers.
-func startServers(t *testing.T) *servers.Trial {
+func startServers(t *testing.T) *bus.Trial {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	trial, err := servers.StartTrial(ctx, t.TempDir(), "crew")
+	trial, err := bus.StartTrial(ctx, t.TempDir(), "crew")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ type host struct {
 
 func (h *host) path() string { return filepath.Join(h.dir, "tasks.db") }
 
-func newHost(t *testing.T, trial *servers.Trial) *host {
+func newHost(t *testing.T, trial *bus.Trial) *host {
 	t.Helper()
 	link, err := replica.Connect(replica.Config{Team: "crew", URL: trial.URL, Creds: trial.Creds, OnError: func(err error) { t.Log("servers:", err) }})
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/scripts"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -124,7 +123,7 @@ func (p *Prepared) ownTeam() error {
 	if p.scratch, err = newScratch(from, from); err != nil {
 		return err
 	}
-	if err := p.scratch.bring(namedIn(p.File.team, scripts.Place{Workspace: from, Spec: from})); err != nil {
+	if err := p.scratch.bring(namedIn(p.File.team, configs.ScriptPlace{Workspace: from, Spec: from})); err != nil {
 		return err
 	}
 	if err := p.scratch.fill(p.Case); err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/configs/scripts"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/trust"
@@ -33,7 +32,7 @@ type scratch struct {
 // hooks may name files beside it.
 func newScratch(spec, workspace string) (s scratch, err error) {
 	s.from = workspace
-	if scripts.Within(spec, workspace) {
+	if configs.Within(spec, workspace) {
 		s.from = spec
 	}
 	below, err := filepath.Rel(s.from, workspace)
@@ -86,7 +85,7 @@ func named(team *configs.Team) (paths []string) {
 
 // namedIn is named for a spec that cannot be read before its files are there: it takes the texts of hooks and
 // gates for command lines.
-func namedIn(team *yaml.Node, place scripts.Place) (paths []string) {
+func namedIn(team *yaml.Node, place configs.ScriptPlace) (paths []string) {
 	for _, key := range []string{"hooks", "gates"} {
 		eachText(team.Lookup(key), func(text string) {
 			b := place.Line(text, "")
@@ -116,7 +115,7 @@ func eachText(n *yaml.Node, see func(string)) {
 // folder is copied.
 func (s scratch) bring(paths []string, tops ...string) error {
 	for _, path := range paths {
-		if !scripts.Within(s.from, path) {
+		if !configs.Within(s.from, path) {
 			continue
 		}
 		if dir := filepath.Dir(path); dir != s.from && !slices.Contains(tops, dir) {

@@ -1,4 +1,4 @@
-package servers
+package bus
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func TestConfig(t *testing.T) {
 	accounts, keys := []Account{}, map[string]string{}
 	for _, team := range []string{"crew", "other"} {
 		keys[team] = filepath.Join(dir, team+".nk")
-		key, err := Key(keys[team])
+		key, err := CoordinatorKey(keys[team])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestConfig(t *testing.T) {
 	trial := &Trial{}
 	defer trial.Close()
 	for i, name := range trialServers {
-		c := Config{Name: name, Listen: addresses[i], Peers: addresses[3+i], Routes: addresses[3:], Dir: filepath.Join(dir, name),
+		c := ServerConfig{Name: name, Listen: addresses[i], Peers: addresses[3+i], Routes: addresses[3:], Dir: filepath.Join(dir, name),
 			Most: "1GB", Accounts: accounts, Certs: dir}
 		path := filepath.Join(dir, name+".conf")
 		if err := os.WriteFile(path, []byte(c.String()), 0o600); err != nil {

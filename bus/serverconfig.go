@@ -1,12 +1,12 @@
-package servers
+package bus
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Config describes one server of a cluster.
-type Config struct {
+// ServerConfig describes one server of a cluster.
+type ServerConfig struct {
 	Name   string
 	Listen string   // address for clients
 	Peers  string   // address for the other servers
@@ -27,7 +27,7 @@ type Account struct{ Team, Key string }
 const monitoring = "$SYS.REQ.SERVER.PING.JSZ"
 
 // String returns the configuration in the language of nats-server.
-func (c Config) String() string {
+func (c ServerConfig) String() string {
 	var b strings.Builder
 	routes := make([]string, len(c.Routes))
 	for i, r := range c.Routes {
@@ -62,7 +62,7 @@ accounts {
 
 // tls returns the section of that name. Both sides prove who they are between servers; clients prove
 // it by their nkeys.
-func (c Config) tls(indent string, verify bool) string {
+func (c ServerConfig) tls(indent string, verify bool) string {
 	if c.Certs == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package scripts
+package configs
 
 import (
 	"os"
@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/hooks/shell"
 )
 
-// Lack is a program of a shell line that cannot run.
-type Lack struct {
+// MissingProgram is a program of a shell line that cannot run.
+type MissingProgram struct {
 	Word   string // as in the line, without quotes
 	Path   string // where it should be; empty if it is looked up in PATH
 	Fault  string // "is not there"
@@ -20,7 +20,7 @@ type Lack struct {
 // Lacks returns the programs of a line that /bin/sh could not run in the workspace.
 // It returns only programs without which the line is sure to fail, and runs nothing
 // to find out.
-func (p Place) Lacks(line string) []Lack {
+func (p ScriptPlace) Lacks(line string) []MissingProgram {
 	read, err := shell.Read(line)
 	if err != nil {
 		return nil
@@ -41,7 +41,7 @@ type programs struct {
 	*reader
 	path  []string        // folders; empty if the value of PATH is not known
 	known map[string]bool // functions of the line, and programs that it checks for itself
-	found []Lack
+	found []MissingProgram
 }
 
 // prepare collects what applies to the whole line.
@@ -105,7 +105,7 @@ func startsHere(word string) bool {
 
 // program records a program as missing if none of the meanings of its word can run.
 func (p *programs) program(meanings, dirs []string) {
-	var missing *Lack
+	var missing *MissingProgram
 	for _, word := range meanings {
 		if word != "[" && word != "[[" && strings.ContainsAny(word, string(shell.Unknown)+"*?[{~") ||
 			shell.IsBuiltin(word) || p.known[word] {
@@ -126,7 +126,7 @@ func (p *programs) program(meanings, dirs []string) {
 
 // lookUp looks for a program as the shell would. It returns nil if the program can
 // run or if that is not known.
-func (p *programs) lookUp(word string, dirs []string) *Lack {
+func (p *programs) lookUp(word string, dirs []string) *MissingProgram {
 	if !strings.Contains(word, "/") {
 		if len(p.path) == 0 {
 			return nil
@@ -137,9 +137,9 @@ func (p *programs) lookUp(word string, dirs []string) *Lack {
 				return nil
 			}
 		}
-		return &Lack{Word: word, Fault: "is not on the PATH", WayOut: "install it, or correct the command"}
+		return &MissingProgram{Word: word, Fault: "is not on the PATH", WayOut: "install it, or correct the command"}
 	}
-	var found *Lack
+	var found *MissingProgram
 	for _, dir := range dirs {
 		path := resolved(dir, word)
 		fault := programFault(path)
@@ -149,7 +149,7 @@ func (p *programs) lookUp(word string, dirs []string) *Lack {
 		case found != nil && found.Fault != notThere:
 			continue // a file that exists but cannot run is the more likely one
 		}
-		found = &Lack{Word: word, Path: path, Fault: fault}
+		found = &MissingProgram{Word: word, Path: path, Fault: fault}
 		switch fault {
 		case notThere:
 			found.WayOut = "create " + path + ", or correct the path, which starts at the workspace"

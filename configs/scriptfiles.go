@@ -1,4 +1,4 @@
-package scripts
+package configs
 
 import (
 	"os"
@@ -11,14 +11,14 @@ import (
 	"github.com/coveyteam/covey/hooks/shell"
 )
 
-// Brought lists the files of the workspace that a line runs.
-type Brought struct {
+// ScriptFiles lists the files of the workspace that a line runs.
+type ScriptFiles struct {
 	Files   []string
 	Folders []string // of which some unknown files run
 }
 
 // file adds a file once.
-func (b *Brought) file(path string) {
+func (b *ScriptFiles) file(path string) {
 	if !slices.Contains(b.Files, path) {
 		b.Files = append(b.Files, path)
 	}
@@ -27,8 +27,8 @@ func (b *Brought) file(path string) {
 // Line returns the files of the workspace that a shell line runs: programs wherever
 // they are named, and files that are arguments of an interpreter. cwd is the line's
 // directory, relative to the workspace.
-func (p Place) Line(line, cwd string) Brought {
-	var b Brought
+func (p ScriptPlace) Line(line, cwd string) ScriptFiles {
+	var b ScriptFiles
 	read, err := shell.Read(line)
 	if err != nil {
 		read = shell.Args(shellWords(line))
@@ -38,8 +38,8 @@ func (p Place) Line(line, cwd string) Brought {
 }
 
 // Words is Line for a program and its arguments, which no shell evaluates.
-func (p Place) Words(words []string, cwd string) Brought {
-	var b Brought
+func (p ScriptPlace) Words(words []string, cwd string) ScriptFiles {
+	var b ScriptFiles
 	words = slices.Clone(words)
 	for i, word := range words {
 		words[i] = p.filled(word)
@@ -49,7 +49,7 @@ func (p Place) Words(words []string, cwd string) Brought {
 }
 
 // bring adds the files that the line runs.
-func (r *reader) bring(b *Brought) {
+func (r *reader) bring(b *ScriptFiles) {
 	sets := slices.SortedStableFunc(slices.Values(r.line.Sets), func(a, b shell.Set) int { return a.Value.At - b.Value.At })
 	for _, c := range r.line.Of(shell.Written) {
 		for len(sets) > 0 && sets[0].Value.At < c.Words[0].At {
@@ -74,7 +74,7 @@ func (r *reader) bring(b *Brought) {
 }
 
 // command adds the files that one command runs.
-func (r *reader) command(b *Brought, c shell.Command) {
+func (r *reader) command(b *ScriptFiles, c shell.Command) {
 	loads := make([]shell.LoadKind, len(c.Words))
 	for _, l := range c.Loads() {
 		loads[l.Word] = l.Kind
@@ -97,7 +97,7 @@ func (r *reader) command(b *Brought, c shell.Command) {
 }
 
 // inner adds the files that scripts in a command's arguments run: sh -c './gate.sh --fast'.
-func (r *reader) inner(b *Brought, c shell.Command) {
+func (r *reader) inner(b *ScriptFiles, c shell.Command) {
 	if len(c.Words) < 2 || r.depth > 3 {
 		return
 	}
@@ -126,7 +126,7 @@ type role struct {
 
 // addWord adds the files that the meanings of a word name: programs always, other files
 // only if an interpreter gets them, and a folder if the files that run in it are unknown.
-func (p Place) addWord(b *Brought, meanings, dirs []string, is role) {
+func (p ScriptPlace) addWord(b *ScriptFiles, meanings, dirs []string, is role) {
 	for _, meaning := range meanings {
 		files, folders := p.files(meaning, dirs)
 		for _, file := range files {
@@ -152,7 +152,7 @@ func (p Place) addWord(b *Brought, meanings, dirs []string, is role) {
 // files returns the regular files that one meaning of a word names, relative to
 // each of dirs. If a part of the path is unknown, it returns the folder before that
 // part in folders.
-func (p Place) files(meaning string, dirs []string) (files, folders []string) {
+func (p ScriptPlace) files(meaning string, dirs []string) (files, folders []string) {
 	for _, dir := range dirs {
 		path := resolved(dir, meaning)
 		if fixed, _, unknown := strings.Cut(path, string(shell.Unknown)); unknown {

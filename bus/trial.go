@@ -1,4 +1,4 @@
-package servers
+package bus
 
 import (
 	"context"
@@ -58,7 +58,7 @@ func StartTrial(ctx context.Context, dir, team string) (*Trial, error) {
 
 // configureTrial writes the configurations of the servers, unless there are some.
 func configureTrial(dir, team, creds string) error {
-	key, err := Key(creds)
+	key, err := CoordinatorKey(creds)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func configureTrial(dir, team, creds string) error {
 	}
 	peers := addresses[len(trialServers):]
 	for i, name := range trialServers {
-		c := Config{Name: name, Listen: addresses[i], Peers: peers[i], Routes: peers, Dir: filepath.Join(dir, name), Accounts: []Account{{team, key}}}
+		c := ServerConfig{Name: name, Listen: addresses[i], Peers: peers[i], Routes: peers, Dir: filepath.Join(dir, name), Accounts: []Account{{team, key}}}
 		if err := os.WriteFile(filepath.Join(dir, name+".conf"), []byte(c.String()), 0o600); err != nil {
 			return err
 		}
@@ -140,9 +140,9 @@ func (t *Trial) Close() {
 	}
 }
 
-// Key returns the public key of the nkey whose seed a file holds. It makes the file, readable for its
+// CoordinatorKey returns the public key of the nkey whose seed a file holds. It makes the file, readable for its
 // owner only, if there is none.
-func Key(path string) (string, error) {
+func CoordinatorKey(path string) (string, error) {
 	seed, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		pair, err := nkeys.CreateUser()

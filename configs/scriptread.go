@@ -1,4 +1,4 @@
-package scripts
+package configs
 
 import (
 	"os"
@@ -16,7 +16,7 @@ const maxMeanings = 64
 // have several meanings, for example because a variable has several values in a loop; all
 // of them count.
 type reader struct {
-	place  Place
+	place  ScriptPlace
 	line   *shell.Line
 	dirs   []string // folders in which the line may run
 	values map[string][]string
@@ -24,7 +24,7 @@ type reader struct {
 }
 
 // newReader returns a reader for a line that runs in dir.
-func (p Place) newReader(line *shell.Line, dir string) *reader {
+func (p ScriptPlace) newReader(line *shell.Line, dir string) *reader {
 	return &reader{place: p, line: line, dirs: []string{dir}, values: map[string][]string{}}
 }
 

@@ -1,10 +1,4 @@
-// Package scripts finds the files of the workspace that the command lines of a spec run,
-// which of their programs are missing, and the location from which a script runs. It runs
-// nothing.
-//
-// It is part of package configs, and makes no promise of compatibility to programs
-// outside covey.
-package scripts
+package configs
 
 import (
 	"errors"
@@ -14,8 +8,8 @@ import (
 	"strings"
 )
 
-// Place describes where the lines of a spec run, and whose files they may name.
-type Place struct {
+// ScriptPlace describes where the lines of a spec run, and whose files they may name.
+type ScriptPlace struct {
 	Workspace string
 	Spec      string // the folder of the spec
 }
@@ -27,7 +21,7 @@ func rootNames() []string {
 }
 
 // filled returns a word with the workspace in place of the variables that hold it.
-func (p Place) filled(word string) string {
+func (p ScriptPlace) filled(word string) string {
 	for _, name := range rootNames() {
 		word = strings.NewReplacer("${"+name+"}", p.Workspace, "$"+name, p.Workspace).Replace(word)
 	}
@@ -36,7 +30,7 @@ func (p Place) filled(word string) string {
 
 // Own resolves a word that names a regular file in the workspace or in the spec's
 // folder, also through symbolic links.
-func (p Place) Own(word, cwd string) (string, bool) {
+func (p ScriptPlace) Own(word, cwd string) (string, bool) {
 	word = p.filled(word)
 	if !filepath.IsAbs(word) {
 		if !filepath.IsAbs(cwd) {
@@ -55,7 +49,7 @@ func (p Place) Own(word, cwd string) (string, bool) {
 // Brings reports whether a path lies in the workspace or in the spec's folder, as
 // written or after resolving symbolic links. Whoever works there can change the
 // file.
-func (p Place) Brings(path string) bool {
+func (p ScriptPlace) Brings(path string) bool {
 	for _, dir := range []string{p.Workspace, p.Spec} {
 		if Within(dir, path) {
 			return true

@@ -1,4 +1,4 @@
-package scripts
+package configs
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // in a copy of the workspace, and its copy of a script is not the trusted one. If
 // args is nil, command is a line for /bin/sh; words that only the shell can expand
 // stay unchanged.
-func (p Place) Located(command string, args []string) (string, []string) {
+func (p ScriptPlace) Located(command string, args []string) (string, []string) {
 	if args == nil {
 		return p.LocatedLine(command), nil
 	}
@@ -26,7 +26,7 @@ func (p Place) Located(command string, args []string) (string, []string) {
 }
 
 // LocatedLine is Located for a line that /bin/sh runs.
-func (p Place) LocatedLine(line string) string {
+func (p ScriptPlace) LocatedLine(line string) string {
 	read, err := shell.ReadSh(line)
 	if err != nil {
 		return line // the shell reports the error
@@ -47,7 +47,7 @@ type foundWord struct {
 // of interpreters, if they are files of the workspace and not absolute paths. Other words
 // stay as they are, because they name the files that the command works on: `shellcheck
 // ./deploy.sh` must check the member's own copy.
-func (p Place) found(line *shell.Line) []foundWord {
+func (p ScriptPlace) found(line *shell.Line) []foundWord {
 	var list []foundWord
 	dirs := line.Resolve("", func(dir string, to shell.Word) string { return resolved(dir, to.Value) })
 	for _, c := range line.Commands {
@@ -73,7 +73,7 @@ func (p Place) found(line *shell.Line) []foundWord {
 
 // ownWord returns the path of the file of the workspace that a word of the line names by a
 // relative path.
-func (p Place) ownWord(w shell.Word, dir string) (path string, ok bool) {
+func (p ScriptPlace) ownWord(w shell.Word, dir string) (path string, ok bool) {
 	word := w.Literal()
 	if w.End == 0 || word == "" || filepath.IsAbs(word) || strings.HasPrefix(word, "$") {
 		return "", false

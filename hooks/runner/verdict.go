@@ -1,7 +1,4 @@
-// Package judging decides what the ends of hooks mean: it reads a hook's answer, judges it
-// by the rules of its event, and merges the verdicts of all hooks into one outcome. All its
-// functions are pure. It makes no promise of compatibility to programs outside covey.
-package judging
+package runner
 
 import (
 	"cmp"

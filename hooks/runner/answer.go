@@ -1,4 +1,4 @@
-package judging
+package runner
 
 import (
 	"encoding/json"

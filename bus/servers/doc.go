@@ -1,2 +1,0 @@
-// Package servers runs and configures the NATS servers of teams that outlive a host.
-package servers
