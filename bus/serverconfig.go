@@ -21,7 +21,14 @@ type ServerConfig struct {
 }
 
 // Account is a team. Teams cannot see each other's subjects.
-type Account struct{ Team, Key string }
+type Account struct {
+	Team  string
+	Key   string // of its coordinators
+	Nodes []NodeUser
+}
+
+// NodeUser is a host that carries members of a team, with the public nkey by which the servers know it.
+type NodeUser struct{ Name, Key string }
 
 // monitoring is the request by which servers say how they are configured.
 const monitoring = "$SYS.REQ.SERVER.PING.JSZ"
@@ -70,7 +77,7 @@ func (c ServerConfig) tls(indent string, verify bool) string {
 		indent, c.Certs+"/server.pem", c.Certs+"/server.key", c.Certs+"/ca.pem", verify)
 }
 
-// text returns the account's section. Its user may do what a coordinator does, on the subjects and
+// text returns the account's section. Its first user may do what a coordinator does, on the subjects and
 // streams of the team alone.
 func (a Account) text() string {
 	stream := "covey_" + a.Team
@@ -79,19 +86,42 @@ func (a Account) text() string {
 		publish = append(publish, "$JS.API.STREAM.*."+s, "$JS.API.STREAM.MSG.*."+s, "$JS.API.DIRECT.GET."+s, "$JS.API.DIRECT.GET."+s+".>",
 			"$JS.API.CONSUMER.*."+s, "$JS.API.CONSUMER.*."+s+".>", "$JS.ACK."+s+".>", "$JS.FC."+s+".>")
 	}
-	for i, s := range publish {
-		publish[i] = fmt.Sprintf("%q", s)
+	users := user(a.Key, publish, []string{"covey." + a.Team + ".>", "_INBOX.>"})
+	for _, n := range a.Nodes {
+		users += n.user(a.Team)
 	}
 	return fmt.Sprintf(`  %q {
     jetstream: enabled
     imports: [ { service: { account: SYS, subject: %q } } ]
-    users: [ {
-      nkey: %s
-      permissions {
-        publish: [ %s ]
-        subscribe: [ %q, "_INBOX.>" ]
-      }
-    } ]
+    users: [%s
+    ]
   }
-`, a.Team, monitoring, a.Key, strings.Join(publish, ",\n          "), "covey."+a.Team+".>")
+`, a.Team, monitoring, users)
+}
+
+// user returns the user of a node. It may say who it is, ask, report and answer, and hears what the
+// coordinator tells this node: nothing of other nodes, and nothing that is stored.
+func (n NodeUser) user(team string) string {
+	subject := func(lane string) string { return "covey." + team + ".node." + n.Name + "." + lane }
+	return user(n.Key, []string{subject("beat"), subject("request"), subject("report"), subject("answer")},
+		[]string{subject("order"), subject("inbox")})
+}
+
+// user returns a user, who may do nothing but publish and subscribe to these subjects.
+func user(key string, publish, subscribe []string) string {
+	list := func(subjects []string) string {
+		quoted := make([]string, len(subjects))
+		for i, s := range subjects {
+			quoted[i] = fmt.Sprintf("%q", s)
+		}
+		return strings.Join(quoted, ",\n          ")
+	}
+	return fmt.Sprintf(`
+      {
+        nkey: %s
+        permissions {
+          publish: [ %s ]
+          subscribe: [ %s ]
+        }
+      }`, key, list(publish), list(subscribe))
 }

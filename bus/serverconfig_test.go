@@ -74,7 +74,7 @@ func TestConfig(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		accounts = append(accounts, Account{team, key})
+		accounts = append(accounts, Account{Team: team, Key: key})
 	}
 	addresses, err := freeAddresses(6)
 	if err != nil {

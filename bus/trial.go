@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,8 +28,9 @@ type Trial struct {
 var trialServers = []string{"a", "b", "c"}
 
 // StartTrial starts three servers for a team whose data is in a folder, and waits until they have a
-// leader. Their configurations are files of that folder, so that the next trial there goes on.
-func StartTrial(ctx context.Context, dir, team string) (*Trial, error) {
+// leader. Their configurations are files of that folder, so that the next trial there goes on, with
+// the same addresses.
+func StartTrial(ctx context.Context, dir, team string, nodes []NodeUser) (*Trial, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -37,7 +39,7 @@ func StartTrial(ctx context.Context, dir, team string) (*Trial, error) {
 		return nil, err
 	}
 	t := &Trial{Creds: filepath.Join(dir, team+".nk")}
-	if err := configureTrial(dir, team, t.Creds); err != nil {
+	if err := configureTrial(dir, team, t.Creds, nodes); err != nil {
 		return nil, err
 	}
 	for _, name := range trialServers {
@@ -56,28 +58,43 @@ func StartTrial(ctx context.Context, dir, team string) (*Trial, error) {
 	return t, nil
 }
 
-// configureTrial writes the configurations of the servers, unless there are some.
-func configureTrial(dir, team, creds string) error {
+// configureTrial writes the configurations of the servers.
+func configureTrial(dir, team, creds string, nodes []NodeUser) error {
 	key, err := CoordinatorKey(creds)
 	if err != nil {
 		return err
 	}
-	_, err = os.Stat(filepath.Join(dir, trialServers[len(trialServers)-1]+".conf"))
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	addresses, err := freeAddresses(2 * len(trialServers))
+	addresses, err := trialAddresses(dir)
 	if err != nil {
 		return err
 	}
 	peers := addresses[len(trialServers):]
 	for i, name := range trialServers {
-		c := ServerConfig{Name: name, Listen: addresses[i], Peers: peers[i], Routes: peers, Dir: filepath.Join(dir, name), Accounts: []Account{{team, key}}}
+		c := ServerConfig{Name: name, Listen: addresses[i], Peers: peers[i], Routes: peers, Dir: filepath.Join(dir, name),
+			Accounts: []Account{{Team: team, Key: key, Nodes: nodes}}}
 		if err := os.WriteFile(filepath.Join(dir, name+".conf"), []byte(c.String()), 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// trialAddresses returns the addresses of the servers for clients, and then those for each other: those of
+// the last trial in the folder, or free ones.
+func trialAddresses(dir string) (clients []string, err error) {
+	var peers []string
+	for _, name := range trialServers {
+		opts, err := server.ProcessConfigFile(filepath.Join(dir, name+".conf"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return freeAddresses(2 * len(trialServers))
+		}
+		if err != nil {
+			return nil, err
+		}
+		clients = append(clients, net.JoinHostPort(opts.Host, strconv.Itoa(opts.Port)))
+		peers = append(peers, net.JoinHostPort(opts.Cluster.Host, strconv.Itoa(opts.Cluster.Port)))
+	}
+	return append(clients, peers...), nil
 }
 
 // freeAddresses returns addresses on loopback that nothing uses.

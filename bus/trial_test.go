@@ -15,7 +15,7 @@ func TestTrial(t *testing.T) {
 	dir := t.TempDir()
 	var urls []string
 	for range 2 {
-		trial, err := StartTrial(ctx, dir, "covey")
+		trial, err := StartTrial(ctx, dir, "covey", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

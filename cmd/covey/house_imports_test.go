@@ -49,6 +49,7 @@ var floors = []arrows{
 	{"teammate/builtin", "hooks/rules events teammate teammate/agent teammate/transcript teammate/workspace " +
 		"teammate/builtin/tools"},
 	{"teammate/*", "events teammate teammate/agent teammate/program teammate/transcript"},
+	{"orchestrator/nodes", "tasks tasks/replica"},
 	{"orchestrator/process", ""},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/plan", "tasks tasks/mail events teammate/agent"},
@@ -152,6 +153,7 @@ var testsMayImport = []arrows{
 	{"teammate/builtin/*", "hooks hooks/* tasks teammate/*"},
 	{"orchestrator/accounts", wholeTeam},
 	{"tasks/replica", "bus tasks tasks/actors"},
+	{"orchestrator/nodes", "bus"},
 	{"orchestrator/crew", wholeTeam},
 	{"orchestrator/inbox", wholeTeam},
 	{"orchestrator/launch", wholeTeam},

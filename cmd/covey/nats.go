@@ -69,7 +69,7 @@ func runTrial(ctx context.Context, env *cli.Env, dir string) error {
 	}
 	starting, cancel := context.WithTimeoutCause(ctx, trialPatience, fmt.Errorf("it took more than %s", trialPatience))
 	defer cancel()
-	t, err := bus.StartTrial(starting, dir, team)
+	t, err := bus.StartTrial(starting, dir, team, nil)
 	if err != nil {
 		return err
 	}

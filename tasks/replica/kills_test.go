@@ -64,7 +64,7 @@ func startProcesses(t *testing.T) *processes {
 	defer cancel()
 	p := &processes{t: t, dir: t.TempDir(), running: map[string]*exec.Cmd{}}
 	var err error
-	if p.trial, err = bus.StartTrial(ctx, p.dir, "crew"); err != nil {
+	if p.trial, err = bus.StartTrial(ctx, p.dir, "crew", nil); err != nil {
 		t.Fatal(err)
 	}
 	p.trial.Close() // only its configurations are needed

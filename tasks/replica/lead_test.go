@@ -24,7 +24,7 @@ func startServers(t *testing.T) *bus.Trial {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	trial, err := bus.StartTrial(ctx, t.TempDir(), "crew")
+	trial, err := bus.StartTrial(ctx, t.TempDir(), "crew", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

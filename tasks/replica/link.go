@@ -46,27 +46,22 @@ type Link struct {
 // Connect connects to the servers.
 func Connect(c Config) (*Link, error) {
 	l := &Link{config: c}
-	opts := []nats.Option{
-		nats.Name("covey " + c.Team), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectBufSize(-1),
-		nats.Timeout(requestWait), nats.PingInterval(requestWait), nats.MaxPingsOutstanding(2),
-		// Servers that ask for TLS get it in its newest version, and those with the scheme tls must.
-		func(o *nats.Options) error { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13}; return nil },
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if errors.Is(err, nats.ErrPermissionViolation) {
-				l.denied.Store(true)
-			}
-			c.OnError(err)
-		}),
-	}
+	var proof []nats.Option
 	if c.Creds != "" {
 		option, err := credentials(c.Creds)
 		if err != nil {
 			return nil, fmt.Errorf("bus.creds: %w", err)
 		}
-		opts = append(opts, option)
+		proof = []nats.Option{option}
+	}
+	onError := func(err error) {
+		if errors.Is(err, nats.ErrPermissionViolation) {
+			l.denied.Store(true)
+		}
+		c.OnError(err)
 	}
 	var err error
-	if l.nc, err = nats.Connect(strings.Join(c.URL, ","), opts...); err != nil {
+	if l.nc, err = Dial(c.Team, c.URL, onError, proof...); err != nil {
 		return nil, c.connectError(err)
 	}
 	if l.js, err = jetstream.New(l.nc, jetstream.WithDefaultTimeout(requestWait)); err != nil {
@@ -75,6 +70,21 @@ func Connect(c Config) (*Link, error) {
 	}
 	return l, nil
 }
+
+// Dial connects to a team's servers, for ever: a connection that is cut is made anew. onError is called
+// with errors that no call returns; it must not block.
+func Dial(team string, urls []string, onError func(error), proof ...nats.Option) (*nats.Conn, error) {
+	return nats.Connect(strings.Join(urls, ","), append([]nats.Option{
+		nats.Name("covey " + team), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectBufSize(-1),
+		nats.Timeout(requestWait), nats.PingInterval(requestWait), nats.MaxPingsOutstanding(2),
+		// Servers that ask for TLS get it in its newest version, and those with the scheme tls must.
+		func(o *nats.Options) error { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13}; return nil },
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { onError(err) }),
+	}, proof...)...)
+}
+
+// Conn returns the connection, for subjects that no stream has.
+func (l *Link) Conn() *nats.Conn { return l.nc }
 
 // credentials returns what a file with credentials or with the seed of an nkey proves.
 func credentials(path string) (nats.Option, error) {
