@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
@@ -126,11 +125,11 @@ func (c *coordinator) replica() store.Replica {
 }
 
 // wrap returns how the journal's file is wrapped, after another wrapper that may be nil.
-func (c *coordinator) wrap(inner func(journal.File) journal.File) func(journal.File) journal.File {
+func (c *coordinator) wrap(inner func(state.JournalFile) state.JournalFile) func(state.JournalFile) state.JournalFile {
 	if c == nil {
 		return inner
 	}
-	return func(f journal.File) journal.File {
+	return func(f state.JournalFile) state.JournalFile {
 		if inner != nil {
 			f = inner(f)
 		}

@@ -2,18 +2,19 @@ package orchestrator
 
 import (
 	"errors"
-	"github.com/coveyteam/covey/orchestrator/writes"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/writes"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -150,9 +151,9 @@ func (r *crewRig) whenRun(f func()) {
 
 // openTestJournal opens a journal at path for a team called crew. The caller runs it and
 // closes it.
-func openTestJournal(t *testing.T, path string, store *tasks.Store, happened func(events.Event)) *journal.Journal {
+func openTestJournal(t *testing.T, path string, store *tasks.Store, happened func(events.Event)) *state.Journal {
 	t.Helper()
-	j, err := journal.Open(path, journal.Options{
+	j, err := state.OpenJournal(path, state.JournalOptions{
 		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 		Happened: happened,
 	})
@@ -163,6 +164,6 @@ func openTestJournal(t *testing.T, path string, store *tasks.Store, happened fun
 }
 
 // viewsOf are views that tell line of each line, and look at nothing else.
-func viewsOf(line func(events.Line)) journal.Views {
-	return journal.Views{Line: line, Stored: func(events.Line) {}, Grew: func(uint64) {}}
+func viewsOf(line func(events.Line)) state.Views {
+	return state.Views{Line: line, Stored: func(events.Line) {}, Grew: func(uint64) {}}
 }

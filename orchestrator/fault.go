@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -75,7 +74,7 @@ func faultKinds() []faultKind {
 		{FaultDiskFull, []error{syscall.ENOSPC, syscall.EDQUOT, workcopies.ErrMaxDisk}},
 		{faultRunning, []error{state.ErrRunning}},
 		{faultOtherVersion, []error{api.ErrOtherVersion}},
-		{faultNewerFiles, []error{tasks.ErrFormat, journal.ErrNewer, launch.ErrNewerTranscript}},
+		{faultNewerFiles, []error{tasks.ErrFormat, state.ErrNewer, launch.ErrNewerTranscript}},
 		{faultInUse, []error{tasks.ErrLocked}},
 		{faultForeign, []error{tasks.ErrForeign}},
 		{faultElsewhere, []error{replica.ErrElsewhere, replica.ErrFenced}},

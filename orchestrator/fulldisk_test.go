@@ -16,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
@@ -123,20 +122,20 @@ func TestShortage(t *testing.T) {
 // brokenDisk is a journal's file on a disk that is full while room is false. A
 // write to it gets half way, as on a real one.
 type brokenDisk struct {
-	journal.File
+	state.JournalFile
 	room   atomic.Bool
 	failed chan struct{} // gets a value for each failed write
 }
 
-func newBrokenDisk(f journal.File) *brokenDisk {
-	return &brokenDisk{File: f, failed: make(chan struct{}, 1)}
+func newBrokenDisk(f state.JournalFile) *brokenDisk {
+	return &brokenDisk{JournalFile: f, failed: make(chan struct{}, 1)}
 }
 
 func (d *brokenDisk) WriteAt(p []byte, off int64) (int, error) {
 	if d.room.Load() {
-		return d.File.WriteAt(p, off)
+		return d.JournalFile.WriteAt(p, off)
 	}
-	n, err := d.File.WriteAt(p[:len(p)/2], off)
+	n, err := d.JournalFile.WriteAt(p[:len(p)/2], off)
 	members.Signal(d.failed)
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
@@ -167,7 +166,7 @@ func TestEndOnAFullDisk(t *testing.T) {
   - {say: Working., call: [{tool: TaskList, input: {}}], times: -1}
 `})
 			var disk *brokenDisk
-			o := r.Orchestrator(orchestrator.Options{Overrides: orchestrator.Overrides{JournalFile: func(f journal.File) journal.File {
+			o := r.Orchestrator(orchestrator.Options{Overrides: orchestrator.Overrides{JournalFile: func(f state.JournalFile) state.JournalFile {
 				disk = newBrokenDisk(f)
 				disk.room.Store(true)
 				return disk

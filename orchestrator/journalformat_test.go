@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
@@ -43,17 +42,17 @@ func TestJournalSaysItsFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := testkit.Read(t, path)
-	if _, err := r.Orchestrator(orchestrator.Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, journal.ErrNewer) {
+	if _, err := r.Orchestrator(orchestrator.Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, state.ErrNewer) {
 		t.Errorf("it goes on: %v", err)
 	}
 	if after := testkit.Read(t, path); after != before {
 		t.Error("the newer journal was changed")
 	}
 	var last error
-	for _, err := range journal.Read(path, 0) {
+	for _, err := range state.ReadJournal(path, 0) {
 		last = err
 	}
-	if !errors.Is(last, journal.ErrNewer) {
+	if !errors.Is(last, state.ErrNewer) {
 		t.Errorf("reading it: %v", last)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -85,7 +85,7 @@ func (h *seatBuilder) givenAgent(
 
 // awaitCallbacks waits for callbacks that continue after their deadline, and warns of
 // those that do not end.
-func awaitCallbacks(ctx context.Context, registry *hooks.Registry, j *journal.Journal) {
+func awaitCallbacks(ctx context.Context, registry *hooks.Registry, j *state.Journal) {
 	// ctx has mostly ended by now, because it ended the run.
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackPatience)
 	defer cancel()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -31,7 +30,7 @@ type JournalOptions struct {
 // and is ctx's error if ctx ends first.
 func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.Seq2[events.Line, error] {
 	return func(yield func(events.Line, error) bool) {
-		lines := journal.Read(place.Journal(), opts.After)
+		lines := state.ReadJournal(place.Journal(), opts.After)
 		if opts.Follow {
 			wake, hangUp, err := wakeOf(ctx, place)
 			if err != nil {
@@ -42,7 +41,7 @@ func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.S
 				defer hangUp()
 				// The wake channel exists before the file is read, so a line that is
 				// written in between is not missed.
-				lines = journal.Follow(ctx, place.Journal(), opts.After, wake)
+				lines = state.FollowJournal(ctx, place.Journal(), opts.After, wake)
 			}
 		}
 		only(ctx, lines, opts.Member)(yield)
@@ -112,7 +111,7 @@ func (o *Orchestrator) Journal(ctx context.Context) iter.Seq2[events.Line, error
 			return
 		}
 		defer leave()
-		only(ctx, journal.Follow(ctx, o.place.Journal(), after, wake), "")(yield)
+		only(ctx, state.FollowJournal(ctx, o.place.Journal(), after, wake), "")(yield)
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -258,7 +257,7 @@ func TestJournalFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, errs = seqsOf(orchestrator.Journal(t.Context(), place, opts))
-		var damaged *journal.LineError
+		var damaged *state.LineError
 		if !slices.Equal(got, []uint64{1, 2}) || len(errs) != 1 || !errors.As(errs[0], &damaged) {
 			t.Errorf("damaged: %v, %v", got, errs)
 		}

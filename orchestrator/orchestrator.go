@@ -25,7 +25,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/boxes"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -105,12 +104,12 @@ const (
 // Overrides replace parts of a run in tests. The zero value replaces none.
 type Overrides struct {
 	Clock       members.Clock
-	Patience    acp.Timeouts                    // for agent programs
-	Backoff     time.Duration                   // before an agent program restarts
-	Stalled     func() bool                     // reports whether the servers of the team are silent
-	LosesPoke   func() bool                     // reports whether the crew loses a poke
-	JournalFile func(journal.File) journal.File // wraps the journal's file, to inject failures
-	Sandbox     *sandbox.Support                // what the system can hold; nil: what it says
+	Patience    acp.Timeouts                              // for agent programs
+	Backoff     time.Duration                             // before an agent program restarts
+	Stalled     func() bool                               // reports whether the servers of the team are silent
+	LosesPoke   func() bool                               // reports whether the crew loses a poke
+	JournalFile func(state.JournalFile) state.JournalFile // wraps the journal's file, to inject failures
+	Sandbox     *sandbox.Support                          // what the system can hold; nil: what it says
 }
 
 // Orchestrator runs one team once. Create it with New.
@@ -337,7 +336,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this t
 		o.opts.OnLine(l)
 		t.people.See(l.Event())
 	}
-	views := journal.Views{Line: line, Stored: t.crew.Stored, Grew: func(seq uint64) {
+	views := state.Views{Line: line, Stored: t.crew.Stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("publish that the journal grew", "err", err)

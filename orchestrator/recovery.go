@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/writes"
@@ -21,7 +20,7 @@ const readersWait = 30 * time.Second
 
 // watchStore waits until the store's file is overwritten or replaced. That ends the team,
 // because later changes would be lost.
-func watchStore(ctx context.Context, store *tasks.Store, j *journal.Journal) error {
+func watchStore(ctx context.Context, store *tasks.Store, j *state.Journal) error {
 	select {
 	case <-store.Lost():
 		j.Hurry()
@@ -33,7 +32,7 @@ func watchStore(ctx context.Context, store *tasks.Store, j *journal.Journal) err
 
 // watchBackups tells people when backups of the store fail, and when they succeed again,
 // once each. It returns when ctx ends.
-func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, log *slog.Logger) error {
+func watchBackups(ctx context.Context, store *tasks.Store, j *state.Journal, log *slog.Logger) error {
 	told := false
 	for {
 		select {
@@ -58,11 +57,11 @@ func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, l
 // newerFiles returns an error if a newer covey has written the files of a team. It is asked
 // before the first of them is changed: a migrated store would be of no use to either covey.
 func newerFiles(p state.Place) error {
-	if _, err := state.ReadRunFile(p); errors.Is(err, journal.ErrNewer) {
+	if _, err := state.ReadRunFile(p); errors.Is(err, state.ErrNewer) {
 		return err
 	}
 	// A journal is only appended to, so its last line is as new as any.
-	if _, err := journal.Tail(p.Journal(), 1, nil); errors.Is(err, journal.ErrNewer) {
+	if _, err := state.JournalTail(p.Journal(), 1, nil); errors.Is(err, state.ErrNewer) {
 		return err
 	}
 	return nil
@@ -92,14 +91,14 @@ func (o *Orchestrator) openStore(lead *coordinator) (*tasks.Store, error) {
 // taken its place. They are put back before anything else changes the store, so that no new
 // event gets the number of a lost one.
 func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *view.Live, lead *coordinator) (
-	j *journal.Journal, past *writes.Past, repairs []string, err error,
+	j *state.Journal, past *writes.Past, repairs []string, err error,
 ) {
-	lost, err := journal.NewSalvage(ctx, store)
+	lost, err := state.NewSalvage(ctx, store)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("read the store: %w", err)
 	}
 	past = writes.NewPast()
-	j, err = journal.Open(o.place.Journal(), journal.Options{
+	j, err = state.OpenJournal(o.place.Journal(), state.JournalOptions{
 		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: lead.wrap(o.opts.Overrides.JournalFile),
 		Happened: live.Apply,
 		See: func(l events.Line) {

@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/tasks"
@@ -161,8 +160,8 @@ func TestDamagedStoreIsRestored(t *testing.T) {
 func checkStoreNumbers(r *teamtest.Rig, place state.Place) {
 	r.T.Helper()
 	seen := map[uint64]bool{}
-	for l, err := range journal.Read(place.Journal(), 0) {
-		if damaged := new(journal.LineError); err != nil && !errors.As(err, &damaged) {
+	for l, err := range state.ReadJournal(place.Journal(), 0) {
+		if damaged := new(state.LineError); err != nil && !errors.As(err, &damaged) {
 			r.T.Error(err)
 		}
 		if l.Store > 0 && seen[l.Store] {

@@ -22,7 +22,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
@@ -185,7 +184,7 @@ func (s *simulation) live(crashAt int) (e orchestrator.Ending, crashed bool, err
 		return e, false, err
 	}
 	faulty := orchestrator.Overrides{Clock: members.Clock{TimeNow: s.now},
-		JournalFile: func(f journal.File) journal.File { return &scarceDisk{File: f, s: s} }}
+		JournalFile: func(f state.JournalFile) state.JournalFile { return &scarceDisk{JournalFile: f, s: s} }}
 	if s.faults.lost > 0 {
 		faulty.LosesPoke, faulty.Clock.TimeAfter = func() bool { return s.draw(100) < s.faults.lost }, hurriedWatchdog
 	}
@@ -285,16 +284,16 @@ func (s *simulation) mayRefuse(task string) bool {
 
 // scarceDisk is a journal on a disk that is full at times.
 type scarceDisk struct {
-	journal.File
+	state.JournalFile
 	s *simulation
 }
 
 // WriteAt writes a part of p, or nothing, when the disk is full.
 func (d *scarceDisk) WriteAt(p []byte, off int64) (int, error) {
 	if d.s.faults.full == 0 || d.s.draw(100) >= d.s.faults.full {
-		return d.File.WriteAt(p, off)
+		return d.JournalFile.WriteAt(p, off)
 	}
-	n, err := d.File.WriteAt(p[:d.s.draw(len(p))], off)
+	n, err := d.JournalFile.WriteAt(p[:d.s.draw(len(p))], off)
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/boxes"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/members"
@@ -79,7 +78,7 @@ type seatBuilder struct {
 // opened is what a run has opened before it makes its team.
 type opened struct {
 	store   *tasks.Store
-	journal *journal.Journal
+	journal *state.Journal
 	bus     *bus.Bus
 	state   *view.Live   // what the members do and have done
 	past    *writes.Past // writes of earlier runs, from the journal

@@ -22,7 +22,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trust"
@@ -335,7 +334,7 @@ func (c *comparison) upFlags(r compare.Run) upFlags {
 // clearUp removes what a run has left that was killed, and returns what it had used by then.
 func (c *comparison) clearUp(folder string, place state.Place) (used compare.Used, err error) {
 	var seen facts.State
-	for l, err := range journal.Read(place.Journal(), 0) {
+	for l, err := range state.ReadJournal(place.Journal(), 0) {
 		if err == nil { // a damaged line counts nothing
 			seen.Apply(l.Event())
 		}

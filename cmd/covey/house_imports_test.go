@@ -53,39 +53,38 @@ var floors = []arrows{
 	{"orchestrator/process", ""},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/plan", "tasks tasks/mail events teammate/agent"},
-	{"orchestrator/journal", "tasks tasks/actors tasks/backup tasks/store events teammate/agent"},
-	{"orchestrator/state", "tasks tasks/store events orchestrator/process orchestrator/journal"},
-	{"orchestrator/members", "configs hooks/rules events teammate teammate/agent orchestrator/journal tasks tasks/* " +
+	{"orchestrator/state", "tasks tasks/actors tasks/backup tasks/store events teammate/agent orchestrator/process"},
+	{"orchestrator/members", "configs hooks/rules events teammate teammate/agent tasks tasks/* " +
 		"orchestrator/plan orchestrator/state"},
 	{"orchestrator/memory", "configs orchestrator/members teammate/workspace"},
 	{"orchestrator/accounts", "configs configs/yaml tasks tasks/actors tasks/mail events teammate teammate/agent teammate/program teammate/transcript " +
-		"orchestrator/plan orchestrator/journal orchestrator/members"},
+		"orchestrator/plan orchestrator/state orchestrator/members"},
 	{"orchestrator/writes", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
-		"teammate/permission teammate/builtin/tools orchestrator/journal orchestrator/members orchestrator/worktree"},
+		"teammate/permission teammate/builtin/tools orchestrator/state orchestrator/members orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* events teammate teammate/agent orchestrator/members " +
 		"orchestrator/writes orchestrator/plan orchestrator/state"},
 	{"orchestrator/workcopies", "configs hooks hooks/settings tasks events teammate teammate/agent orchestrator/members " +
-		"orchestrator/journal orchestrator/process orchestrator/state orchestrator/worktree"},
+		"orchestrator/process orchestrator/state orchestrator/worktree"},
 	{"orchestrator/boxes", "configs hooks events orchestrator/members orchestrator/state"},
 	{"orchestrator/recordings", "events teammate/agent teammate/script"},
 	{"orchestrator/gateway", "events hooks/texts orchestrator/members orchestrator/process orchestrator/recordings teammate/agent teammate/script"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/accounts orchestrator/boxes orchestrator/gateway orchestrator/process orchestrator/members orchestrator/recordings orchestrator/state"},
 	{"orchestrator/hookinfo", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
 	{"orchestrator/api", "orchestrator/hints bus configs tasks tasks/replica tasks/requests events orchestrator/accounts " +
-		"orchestrator/members orchestrator/hookinfo orchestrator/journal orchestrator/process " +
+		"orchestrator/members orchestrator/hookinfo orchestrator/process " +
 		"orchestrator/state orchestrator/workcopies"},
 	{"orchestrator/view", "orchestrator/hints tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
-		"orchestrator/hookinfo orchestrator/inbox orchestrator/journal"},
+		"orchestrator/hookinfo orchestrator/inbox orchestrator/state"},
 	{"orchestrator/templates", "configs tasks tasks/actors orchestrator/members orchestrator/plan"},
-	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/journal orchestrator/api " +
+	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/api " +
 		"orchestrator/plan orchestrator/state orchestrator/templates orchestrator/writes"},
-	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
+	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/state " +
 		"orchestrator/worktree hooks"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
-		"orchestrator/members orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
+		"orchestrator/members orchestrator/inbox orchestrator/process orchestrator/state"},
 	{"orchestrator/receipts", ""},
 	{"orchestrator/merging", "orchestrator/receipts orchestrator/view orchestrator/hints configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
-		"orchestrator/members orchestrator/hookinfo orchestrator/inbox orchestrator/journal " +
+		"orchestrator/members orchestrator/hookinfo orchestrator/inbox " +
 		"orchestrator/writes orchestrator/state orchestrator/workcopies orchestrator/trust " +
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* events teammate teammate/agent orchestrator/api orchestrator/inbox " +
@@ -101,7 +100,7 @@ var floors = []arrows{
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* events teammate teammate/agent teammate/transcript teammate/builtin/tools " +
 		"teammate/permission " +
 		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/hookinfo orchestrator/inbox " +
-		"orchestrator/journal orchestrator/launch orchestrator/mcp orchestrator/merging " +
+		"orchestrator/launch orchestrator/mcp orchestrator/merging " +
 		"orchestrator/plan orchestrator/process " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/view orchestrator/writes"},
 	// Parts that have no row of their own; only the root and commands import them.
@@ -111,7 +110,7 @@ var floors = []arrows{
 	{"orchestrator/teamtest", "hooks/testkit cmd/covey/term " + wholeTeam},
 	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/view", "tasks tasks/* events teammate/agent orchestrator orchestrator/* cmd/covey/term"},
-	{"cmd/covey/board", "orchestrator/hints events orchestrator/api orchestrator/journal orchestrator/members orchestrator/state orchestrator/view tasks tasks/actors tasks/requests " +
+	{"cmd/covey/board", "orchestrator/hints events orchestrator/api orchestrator/members orchestrator/state orchestrator/view tasks tasks/actors tasks/requests " +
 		"cmd/covey/term cmd/covey/view"},
 	{"cmd/covey/ask", "configs events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
 	{"cmd/covey/pages", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
@@ -142,7 +141,7 @@ const wholeTeam = "bus configs configs/* hooks hooks/* events orchestrator orche
 // best tested with an agent that follows a script, an agent kind under a real
 // member with real gates.
 var testsMayImport = []arrows{
-	{"cmd/covey/*", "configs events orchestrator/journal tasks tasks/* teammate/agent orchestrator/teamtest"},
+	{"cmd/covey/*", "configs events orchestrator/state tasks tasks/* teammate/agent orchestrator/teamtest"},
 	{"configs", "hooks/*"},
 	{"configs/*", "hooks hooks/*"},
 	{"hooks/settings", "hooks/runner"},

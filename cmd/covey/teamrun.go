@@ -17,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	facts "github.com/coveyteam/covey/orchestrator/view"
 )
@@ -195,7 +194,7 @@ func (r *teamRun) read(show func(events.Line) error) {
 		}
 		// Not the run's context: the last lines come after it has ended. The loop ends when
 		// hide closes wake.
-		for l, err := range journal.Follow(context.Background(), r.place.Journal(), first-1, r.wake) {
+		for l, err := range state.FollowJournal(context.Background(), r.place.Journal(), first-1, r.wake) {
 			if err != nil {
 				r.log.Error("the journal cannot be read", "err", err)
 				continue

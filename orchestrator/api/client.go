@@ -65,7 +65,7 @@ func (c *Client) Ended() error {
 func (c *Client) Place() state.Place { return c.place }
 
 // JournalWake returns a channel that receives a value when the journal has grown,
-// and is closed when the team has ended. It can be passed to journal.Follow.
+// and is closed when the team has ended. It can be passed to state.FollowJournal.
 func (c *Client) JournalWake() (<-chan struct{}, error) {
 	wake, grew := make(chan struct{}, 1), make(chan struct{}, 1)
 	if _, err := c.bus.OnJournal(func(uint64) { members.Signal(grew) }); err != nil {

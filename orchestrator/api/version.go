@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -55,7 +54,7 @@ func isTeam(p state.Place) func(net.Conn) error {
 // newerRun returns an error for a running team whose run.json a newer covey has
 // written. state.Running reports such a team as not running.
 func newerRun(p state.Place) error {
-	if _, err := state.ReadRunFile(p); errors.Is(err, journal.ErrNewer) && state.LockHeld(p.Lock()) {
+	if _, err := state.ReadRunFile(p); errors.Is(err, state.ErrNewer) && state.LockHeld(p.Lock()) {
 		return texts.Errorf(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
 	}
 	return nil

@@ -26,7 +26,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -44,7 +43,7 @@ import (
 type Deps struct {
 	Team       func() *configs.Team // the current spec
 	Store      *tasks.Store
-	Journal    *journal.Journal
+	Journal    *state.Journal
 	Place      state.Place
 	Short      *state.Shortage // records full-disk errors of members
 	Bus        *bus.Bus

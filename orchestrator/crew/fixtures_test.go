@@ -11,11 +11,11 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/specs"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -60,13 +60,13 @@ func crewOf(t testing.TB, p Deps, names ...string) *Crew {
 }
 
 // runJournal runs a journal until the test ends. The functions see must not block.
-func runJournal(t *testing.T, store *tasks.Store, see ...func(events.Line)) *journal.Journal {
+func runJournal(t *testing.T, store *tasks.Store, see ...func(events.Line)) *state.Journal {
 	t.Helper()
-	j, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), journal.Options{
+	j, err := state.OpenJournal(filepath.Join(t.TempDir(), "journal.jsonl"), state.JournalOptions{
 		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 	})
 	testkit.Must(t, err)
-	go j.Run(events.TeamStarted{}, journal.Views{
+	go j.Run(events.TeamStarted{}, state.Views{
 		Line: func(l events.Line) {
 			for _, f := range see {
 				f(l)
@@ -78,7 +78,7 @@ func runJournal(t *testing.T, store *tasks.Store, see ...func(events.Line)) *jou
 }
 
 // loginsOf returns the logins of a team that waits for its limits.
-func loginsOf(store *tasks.Store, j *journal.Journal, seats *Seats) *accounts.Logins {
+func loginsOf(store *tasks.Store, j *state.Journal, seats *Seats) *accounts.Logins {
 	return accounts.NewLogins(accounts.LoginDeps{
 		Store: store, Journal: j, Members: seats, Changed: func() {}, Command: launch.LoginCommand,
 		OnLimit: func() configs.OnLimit { return configs.WaitForLimit },

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testkit"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -55,11 +55,11 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	run := func() (end func()) {
 		t.Helper()
-		j, err := journal.Open(path, journal.Options{
+		j, err := state.OpenJournal(path, state.JournalOptions{
 			Team: "crew", Store: c.deps.Store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 		})
 		testkit.Must(t, err)
-		go j.Run(events.TeamStarted{}, journal.Views{Line: func(events.Line) {}, Stored: c.Stored, Grew: func(uint64) {}})
+		go j.Run(events.TeamStarted{}, state.Views{Line: func(events.Line) {}, Stored: c.Stored, Grew: func(uint64) {}})
 		return func() { testkit.Must(t, j.Close()) }
 	}
 	first := send("before the kill")

@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/sandbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -40,7 +39,7 @@ type Deps struct {
 	Version string // of this covey
 	Place   state.Place
 	Store   *tasks.Store
-	Journal *journal.Journal
+	Journal *state.Journal
 	Clock   members.Clock
 	Log     *slog.Logger
 	Trees   *workcopies.Trees

@@ -40,7 +40,7 @@ type Deps struct {
 	Terminal func(title, text string)
 }
 
-// Journal receives what Notices report. *journal.Journal is one.
+// Journal receives what Notices report. *state.Journal is one.
 type Journal interface {
 	Tell(data events.Data)
 	Last() uint64 // the number of the last line

@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/testkit"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -30,12 +30,12 @@ type ownRig struct {
 // newOwnRig returns a rig on a new store, on a Saturday at ten.
 func newOwnRig(t *testing.T) *ownRig {
 	store := testkit.OpenStore(t, tasks.Open)
-	j, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), journal.Options{
+	j, err := state.OpenJournal(filepath.Join(t.TempDir(), "journal.jsonl"), state.JournalOptions{
 		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 	})
 	testkit.Must(t, err)
 	ignore := func(events.Line) {}
-	go j.Run(events.TeamStarted{}, journal.Views{Line: ignore, Stored: ignore, Grew: func(uint64) {}})
+	go j.Run(events.TeamStarted{}, state.Views{Line: ignore, Stored: ignore, Grew: func(uint64) {}})
 	t.Cleanup(func() { testkit.Must(t, j.Close()) })
 	r := &ownRig{t: t, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Timetable: &Timetable{store: store, journal: j}}
 	r.nextRun()

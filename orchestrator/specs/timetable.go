@@ -16,9 +16,9 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -88,7 +88,7 @@ func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err er
 // team's loop and before the loop begins.
 type Timetable struct {
 	store   *tasks.Store
-	journal *journal.Journal
+	journal *state.Journal
 	clock   members.Clock
 	loop    *members.Loop
 	looked  time.Time // time of the last Due
@@ -106,7 +106,7 @@ type ReadySchedules struct {
 }
 
 // NewTimetable returns a timetable without schedules. It pokes the loop after each run of one.
-func NewTimetable(store *tasks.Store, j *journal.Journal, c members.Clock, loop *members.Loop) *Timetable {
+func NewTimetable(store *tasks.Store, j *state.Journal, c members.Clock, loop *members.Loop) *Timetable {
 	return &Timetable{store: store, journal: j, clock: c, loop: loop}
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/store"
 )
@@ -269,7 +268,7 @@ func surveys() ([]survey, error) {
 		run, err := ReadRunFile(s.Place)
 		// A team of a newer covey is found like any other, so that commands can say that it is
 		// one.
-		newer := errors.Is(err, journal.ErrNewer)
+		newer := errors.Is(err, ErrNewer)
 		s.damaged = err != nil && !newer && !errors.Is(err, fs.ErrNotExist)
 		if err == nil || newer {
 			s.Workspace = run.Workspace

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -87,7 +86,7 @@ func ReadRunFile(p Place) (RunFile, error) {
 	if format.Format > RunFormat {
 		_ = json.Unmarshal(data, &r) // what is still in its place serves to find the team
 		return r, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
-			p.RunFile(), journal.ErrNewer, format.Format, RunFormat)
+			p.RunFile(), ErrNewer, format.Format, RunFormat)
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
 		return RunFile{}, damagedRun(p, err)

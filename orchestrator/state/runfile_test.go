@@ -13,8 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 var testTime = time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
@@ -44,7 +42,7 @@ func TestReadRunFileRefuses(t *testing.T) {
 		text string
 		want error
 	}{
-		"newer":        {`{"format":2,"team":"crew","pid":"a new meaning"}`, journal.ErrNewer},
+		"newer":        {`{"format":2,"team":"crew","pid":"a new meaning"}`, ErrNewer},
 		"torn":         {`{"format":1,"team":"cr`, nil},
 		"empty":        {``, nil},
 		"another team": {`{"format":1,"team":"other"}`, nil},

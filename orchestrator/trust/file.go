@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -125,7 +124,7 @@ func readTrust() (*trustFile, error) {
 	}
 	if format.Format > trustFormat {
 		return nil, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
-			path, journal.ErrNewer, format.Format, trustFormat)
+			path, state.ErrNewer, format.Format, trustFormat)
 	}
 	f := &trustFile{}
 	if err := json.Unmarshal(data, f); err != nil {

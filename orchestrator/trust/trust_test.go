@@ -13,7 +13,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/testkit"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -288,7 +287,7 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 		text string
 		want error
 	}{
-		"newer": {`{"format":2,"trusted":"all"}`, journal.ErrNewer}, "torn": {`{"format":1,"trus`, nil},
+		"newer": {`{"format":2,"trusted":"all"}`, state.ErrNewer}, "torn": {`{"format":1,"trus`, nil},
 		"wrong": {`{"format":1,"trusted":7}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

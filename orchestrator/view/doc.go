@@ -27,7 +27,7 @@
 // # Bounds
 //
 // A State holds no whole outputs and texts. It holds numbers of lines instead, from which a
-// reader gets the text again (journal.Range), and texts that are cut to one line.
+// reader gets the text again (state.JournalRange), and texts that are cut to one line.
 // Lists of what is over are bounded too; the oldest entries are dropped first, and Dropped
 // counts them. What is not over (tasks, open requests, merges on their way) is never dropped.
 //

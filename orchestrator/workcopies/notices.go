@@ -5,13 +5,13 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // notices writes to the journal about working copies. It buffers events until the
 // journal runs.
 type notices struct {
-	journal *journal.Journal
+	journal *state.Journal
 
 	mu    sync.Mutex
 	early []events.Event

@@ -15,7 +15,6 @@ import (
 	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -33,7 +32,7 @@ type Hooks interface {
 type Deps struct {
 	Place     state.Place
 	Store     *tasks.Store
-	Journal   *journal.Journal
+	Journal   *state.Journal
 	Processes *process.Processes
 	Clock     members.Clock
 	Functions *hooks.Registry // gets the hook of guardGit

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -314,7 +314,7 @@ func TestSharedKilled(t *testing.T) {
 		}
 		r2.Want(r2.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
 		var said []string // by either run: the first may have come so far
-		for l, err := range journal.Read(r2.Place().Journal(), 0) {
+		for l, err := range state.ReadJournal(r2.Place().Journal(), 0) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
@@ -25,7 +25,7 @@ import (
 type Deps struct {
 	Scratch string // folder for files of a running team
 	Home    string // folder of the states of teams
-	Journal *journal.Journal
+	Journal *state.Journal
 	Git     worktree.Git
 	Past    *Past // what the journal recorded of earlier runs
 

@@ -13,7 +13,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -66,7 +65,7 @@ func printLogs(
 	show := view.LinePrinter(env.Out, f.json)
 	after := uint64(0)
 	if f.lines > 0 {
-		tail, err := journal.Tail(place.Journal(), f.lines, func(l events.Line) bool {
+		tail, err := state.JournalTail(place.Journal(), f.lines, func(l events.Line) bool {
 			if want == nil && f.json {
 				return true
 			}
@@ -118,7 +117,7 @@ func noJournal(place state.Place, err error) error {
 // lines on stderr.
 func eachLine(ctx context.Context, env *cli.Env, place state.Place, after uint64, follow bool,
 	f func(events.Line) error) error {
-	lines := journal.Read(place.Journal(), after)
+	lines := state.ReadJournal(place.Journal(), after)
 	if follow {
 		client, err := api.Dial(ctx, place)
 		if err == nil {
@@ -129,13 +128,13 @@ func eachLine(ctx context.Context, env *cli.Env, place state.Place, after uint64
 			}
 			// If the team ends between the two steps, wake is closed and Follow reads to
 			// the end of the file.
-			lines = journal.Follow(ctx, place.Journal(), after, wake)
+			lines = state.FollowJournal(ctx, place.Journal(), after, wake)
 		} else if !errors.Is(err, api.ErrNotRunning) {
 			return err
 		}
 	}
 	for l, err := range lines {
-		var damaged *journal.LineError
+		var damaged *state.LineError
 		if errors.As(err, &damaged) {
 			env.Err.Printf("%s\n", term.PlainLine("covey: "+damaged.Error()))
 			continue

@@ -15,7 +15,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -127,7 +126,7 @@ const (
 func (b Board) older(before uint64, member string) ([]*logRow, error) {
 	var rows []*logRow
 	wanted := 0
-	for l, err := range journal.Backwards(b.Place.Journal(), before) {
+	for l, err := range state.JournalBackwards(b.Place.Journal(), before) {
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -31,7 +30,7 @@ type Drafted struct {
 // has not run matches fs.ErrNotExist.
 func Draft(place state.Place, team *configs.Team, spec string, mask func(string) string) (Drafted, error) {
 	d := draft{team: team, place: place, r: newRecord(team.Workspace), mask: mask}
-	for l, err := range journal.Read(place.Journal(), 0) {
+	for l, err := range state.ReadJournal(place.Journal(), 0) {
 		if err != nil {
 			return Drafted{}, fmt.Errorf("read the last run: %w", err)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -103,8 +102,8 @@ func (r *report) note(format string, args ...any) {
 func (r *report) fold(place state.Place) (*view.State, error) {
 	var s view.State
 	damaged, first := 0, error(nil)
-	for l, err := range journal.Read(place.Journal(), 0) {
-		var line *journal.LineError
+	for l, err := range state.ReadJournal(place.Journal(), 0) {
+		var line *state.LineError
 		switch {
 		case err == nil:
 			s.Apply(l.Brief())

@@ -15,7 +15,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -79,7 +78,7 @@ const replayed = 1000
 // replay tells the end of the journal again, and the plan. A team that has never run has nothing
 // to repeat.
 func (t *talk) replay() {
-	lines, err := journal.Tail(t.session.place.Journal(), replayed, nil)
+	lines, err := state.JournalTail(t.session.place.Journal(), replayed, nil)
 	if err != nil {
 		return
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -111,8 +110,8 @@ func (f *Feed) Follow(ctx context.Context, wake <-chan struct{}) error {
 	}
 	until := lastNumber(path)
 	f.update(func() { f.state, f.journal, f.until = view.State{}, f.journal+1, until })
-	for l, err := range journal.Follow(ctx, path, 0, grown) {
-		var damaged *journal.LineError
+	for l, err := range state.FollowJournal(ctx, path, 0, grown) {
+		var damaged *state.LineError
 		switch {
 		case errors.As(err, &damaged):
 			continue // the fold knows of it by the missing number
@@ -131,7 +130,7 @@ func (f *Feed) Follow(ctx context.Context, wake <-chan struct{}) error {
 // lastNumber returns the number of the last whole line of a journal; 0 if it cannot be read, which
 // whoever reads it from the beginning will see.
 func lastNumber(path string) uint64 {
-	for l, err := range journal.Backwards(path, 0) {
+	for l, err := range state.JournalBackwards(path, 0) {
 		if err == nil {
 			return l.Seq
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -38,8 +37,8 @@ func ReadNeeds(place state.Place) ([]api.Need, error) {
 
 // foldAfter applies the lines after a number. It skips damaged lines.
 func foldAfter(s *view.State, place state.Place, after uint64) error {
-	for l, err := range journal.Read(place.Journal(), after) {
-		var damaged *journal.LineError
+	for l, err := range state.ReadJournal(place.Journal(), after) {
+		var damaged *state.LineError
 		switch {
 		case err == nil:
 			s.Apply(l.Brief())
@@ -56,7 +55,7 @@ func foldAfter(s *view.State, place state.Place, after uint64) error {
 // It skips damaged lines.
 func lastStart(place state.Place) (uint64, error) {
 	last, began := uint64(0), false
-	for l, err := range journal.Backwards(place.Journal(), 0) {
+	for l, err := range state.JournalBackwards(place.Journal(), 0) {
 		if err != nil {
 			return 0, err
 		}

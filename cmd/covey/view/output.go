@@ -5,7 +5,6 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -14,7 +13,7 @@ import (
 // its beginning, because the end says what failed. If the journal cannot be read, it is the first
 // line, which the run has.
 func OutputOf(place state.Place, h view.HookRun, most int) (text string, isCut bool) {
-	for l, err := range journal.Range(place.Journal(), h.Seq, h.Seq) {
+	for l, err := range state.JournalRange(place.Journal(), h.Seq, h.Seq) {
 		said, ok := l.Event().Data.(events.HookFinished)
 		if err != nil || !ok {
 			break
@@ -31,7 +30,7 @@ func OutputOf(place state.Place, h view.HookRun, most int) (text string, isCut b
 // feedbackOf returns the whole text with which a gate refused or halted, from the line of the journal
 // that reports it; otherwise brief, which is that text in short.
 func feedbackOf(place state.Place, event string, seq uint64, brief string) string {
-	for l, err := range journal.Range(place.Journal(), seq, seq) {
+	for l, err := range state.JournalRange(place.Journal(), seq, seq) {
 		if err != nil {
 			break
 		}

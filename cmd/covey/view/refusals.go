@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -24,7 +23,7 @@ type Refusal struct {
 // reads backwards and stops where the task was created.
 func ReadRefusals(place state.Place, task string) ([]Refusal, error) {
 	list := []Refusal{}
-	for l, err := range journal.Backwards(place.Journal(), 0) {
+	for l, err := range state.JournalBackwards(place.Journal(), 0) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return list, nil
 		}

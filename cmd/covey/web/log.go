@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // Bounds of logs.
@@ -60,8 +60,8 @@ const maxUpdate = 1 << 20
 func (p *Page) linesBetween(after, upTo uint64, wants func(events.Event) bool) (html string, last uint64, more bool, err error) {
 	var lines strings.Builder
 	last = after
-	for l, err := range journal.Range(p.place.Journal(), after+1, upTo) {
-		var damaged *journal.LineError
+	for l, err := range state.JournalRange(p.place.Journal(), after+1, upTo) {
+		var damaged *state.LineError
 		if errors.As(err, &damaged) {
 			continue
 		}
@@ -89,7 +89,7 @@ func (p *Page) linesBetween(after, upTo uint64, wants func(events.Event) bool) (
 // tail reads the last lines before a number that somebody wants to see; 0 is the end.
 func (p *Page) tail(before uint64, wants func(events.Event) bool) (log, error) {
 	var found log
-	for l, err := range journal.Backwards(p.place.Journal(), before) {
+	for l, err := range state.JournalBackwards(p.place.Journal(), before) {
 		if err != nil {
 			return log{}, err
 		}

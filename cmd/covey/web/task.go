@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -102,7 +101,7 @@ func conversation(place state.Place, spans []view.Span, before uint64) (log, err
 		if s.First >= before {
 			continue
 		}
-		for l, err := range journal.Backwards(place.Journal(), min(s.Last+1, before)) {
+		for l, err := range state.JournalBackwards(place.Journal(), min(s.Last+1, before)) {
 			if err != nil {
 				return found, fmt.Errorf("read what %s said: %w", s.Member, err)
 			}

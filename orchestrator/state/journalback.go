@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"bytes"
@@ -17,11 +17,11 @@ import (
 // a journal.
 const backChunk = 64 << 10
 
-// Backwards yields the lines of the journal at path from the last to the first,
+// JournalBackwards yields the lines of the journal at path from the last to the first,
 // and reads only as much of the file as needed. It skips lines with number before
 // and later; 0 skips none. It leaves out a torn last line and damaged lines. An
 // error is yielded last, and so is ErrNewer at a line of a newer covey.
-func Backwards(path string, before uint64) iter.Seq2[events.Line, error] {
+func JournalBackwards(path string, before uint64) iter.Seq2[events.Line, error] {
 	return func(yield func(events.Line, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
@@ -44,14 +44,14 @@ func Backwards(path string, before uint64) iter.Seq2[events.Line, error] {
 	}
 }
 
-// Tail returns the last n lines that want accepts, in the order of the journal. A
+// JournalTail returns the last n lines that want accepts, in the order of the journal. A
 // nil want accepts all lines.
-func Tail(path string, n int, want func(events.Line) bool) ([]events.Line, error) {
+func JournalTail(path string, n int, want func(events.Line) bool) ([]events.Line, error) {
 	var tail []events.Line
 	if n <= 0 {
 		return nil, nil
 	}
-	for line, err := range Backwards(path, 0) {
+	for line, err := range JournalBackwards(path, 0) {
 		if err != nil {
 			return nil, err
 		}

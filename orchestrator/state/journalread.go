@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"bufio"
@@ -35,10 +35,10 @@ var (
 	errLongLine = fmt.Errorf("longer than %d bytes", maxLine)
 )
 
-// Read yields the lines of the journal at path whose Seq is greater than after.
+// ReadJournal yields the lines of the journal at path whose Seq is greater than after.
 // It leaves out an incomplete last line. It yields a *LineError for a damaged
 // line and continues; any other error ends the iteration.
-func Read(path string, after uint64) iter.Seq2[events.Line, error] {
+func ReadJournal(path string, after uint64) iter.Seq2[events.Line, error] {
 	return func(yield func(events.Line, error) bool) {
 		r, err := openLines(path, after)
 		if err != nil {
@@ -50,11 +50,11 @@ func Read(path string, after uint64) iter.Seq2[events.Line, error] {
 	}
 }
 
-// Range is like Read for the lines from number first to number last. It finds the first one
+// JournalRange is like ReadJournal for the lines from number first to number last. It finds the first one
 // without reading those before it.
-func Range(path string, first, last uint64) iter.Seq2[events.Line, error] {
+func JournalRange(path string, first, last uint64) iter.Seq2[events.Line, error] {
 	return func(yield func(events.Line, error) bool) {
-		for l, err := range Read(path, max(first, 1)-1) {
+		for l, err := range ReadJournal(path, max(first, 1)-1) {
 			if l.Seq > last || !yield(l, err) || l.Seq == last {
 				return
 			}

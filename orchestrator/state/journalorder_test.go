@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"path/filepath"
@@ -19,7 +19,7 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	}
 	defer store.Close()
 	path := filepath.Join(dir, "journal.jsonl")
-	j, err := Open(path, options(store))
+	j, err := OpenJournal(path, options(store))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 		"team_started", "turn_started", "tool_call", "task", "tool_result", "tool_call", "task", "task", "tool_result",
 	}
 	var got []events.Line
-	for l, err := range Read(path, 0) {
+	for l, err := range ReadJournal(path, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"errors"
@@ -32,10 +32,10 @@ func TestSeekAmongDamage(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		all, _ := seqs(Read(path, 0))
+		all, _ := seqs(ReadJournal(path, 0))
 		first, to := rapid.Uint64Range(0, last+1).Draw(t, "first"), rapid.Uint64Range(0, last+1).Draw(t, "to")
 		want := slices.DeleteFunc(slices.Clone(all), func(s uint64) bool { return s < max(first, 1) || s > to })
-		got, errs := seqs(Range(path, first, to))
+		got, errs := seqs(JournalRange(path, first, to))
 		if !slices.Equal(got, want) {
 			t.Fatalf("from %d to %d of %v: %v", first, to, all, got)
 		}
@@ -63,7 +63,7 @@ func BenchmarkRange(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if got, errs := seqs(Range(path, 50_000, 50_009)); len(got) != 10 || len(errs) > 0 {
+		if got, errs := seqs(JournalRange(path, 50_000, 50_009)); len(got) != 10 || len(errs) > 0 {
 			b.Fatal(got, errs)
 		}
 	}

@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"os"
@@ -30,13 +30,13 @@ func TestTailAmongDamage(t *testing.T) {
 		every, n := uint64(rapid.IntRange(1, 4).Draw(t, "every")), rapid.IntRange(0, 8).Draw(t, "n")
 		isWanted := func(l events.Line) bool { return l.Seq%every == 0 }
 		var want []uint64
-		for l, err := range Read(path, 0) {
+		for l, err := range ReadJournal(path, 0) {
 			if err == nil && isWanted(l) {
 				want = append(want, l.Seq)
 			}
 		}
 		want = want[max(0, len(want)-n):]
-		tail, err := Tail(path, n, isWanted)
+		tail, err := JournalTail(path, n, isWanted)
 		if err != nil {
 			t.Fatal(err)
 		}

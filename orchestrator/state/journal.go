@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"bytes"
@@ -41,11 +41,11 @@ const fullDiskPatience = 10 * time.Second
 type Journal struct {
 	team     string
 	store    *tasks.Store
-	file     File
+	file     JournalFile
 	log      *slog.Logger
 	failed   func(error)        // called for each failed write
-	happened func(events.Event) // Options.Happened
-	Mended   string             // text on damage that Open repaired; empty if there was none
+	happened func(events.Event) // JournalOptions.Happened
+	Mended   string             // text on damage that OpenJournal repaired; empty if there was none
 
 	events chan events.Event
 	// syncs receives the requests of CatchUp. Each channel is closed once the
@@ -74,9 +74,9 @@ type Journal struct {
 	timing    bool // syncTimer runs
 }
 
-// File is the file that a journal writes to: an *os.File, except in tests of a
+// JournalFile is the file that a journal writes to: an *os.File, except in tests of a
 // full disk.
-type File interface {
+type JournalFile interface {
 	io.WriterAt
 	io.Closer
 	Truncate(size int64) error
@@ -91,8 +91,8 @@ type Views struct {
 	Grew   func(seq uint64)  // called after each write with the number of the last line
 }
 
-// Options configure a journal. All fields except Happened and Wrap are required.
-type Options struct {
+// JournalOptions configure a journal. All fields except Happened and Wrap are required.
+type JournalOptions struct {
 	Team   string
 	Store  *tasks.Store
 	Log    *slog.Logger
@@ -100,12 +100,12 @@ type Options struct {
 	Failed func(error)       // called for each failed write, from any goroutine
 	// Happened is called with each event before it is queued, from any goroutine; nil: not.
 	Happened func(events.Event)
-	Wrap     func(File) File // replaces the opened file, for tests
+	Wrap     func(JournalFile) JournalFile // replaces the opened file, for tests
 }
 
-// Open opens the journal at path or creates one. It truncates a torn last line,
+// OpenJournal opens the journal at path or creates one. It truncates a torn last line,
 // removes damaged lines, and finds the committed events that already have lines.
-func Open(path string, o Options) (*Journal, error) {
+func OpenJournal(path string, o JournalOptions) (*Journal, error) {
 	waits, err := firstWaiting(o.Store)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func Open(path string, o Options) (*Journal, error) {
 	if err := f.Truncate(scan.size); err != nil {
 		return nil, fmt.Errorf("remove the torn end of %s: %w", path, err)
 	}
-	var file File = f
+	var file JournalFile = f
 	if o.Wrap != nil {
 		file = o.Wrap(f)
 	}

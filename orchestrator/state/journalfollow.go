@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 	"github.com/coveyteam/covey/events"
 )
 
-// pollEvery is the interval at which Follow reads a journal without a wake
+// pollEvery is the interval at which FollowJournal reads a journal without a wake
 // channel.
 const pollEvery = 250 * time.Millisecond
 
-// Follow is like Read, but waits for more lines at the end. wake receives a value
-// when the journal has grown (Client.JournalWake); when it is closed, Follow
-// yields the remaining lines and ends. If wake is nil, Follow polls the file.
+// FollowJournal is like ReadJournal, but waits for more lines at the end. wake receives a value
+// when the journal has grown (Client.JournalWake); when it is closed, FollowJournal
+// yields the remaining lines and ends. If wake is nil, FollowJournal polls the file.
 // When ctx ends, its error is yielded last.
-func Follow(
+func FollowJournal(
 	ctx context.Context, path string, after uint64, wake <-chan struct{},
 ) iter.Seq2[events.Line, error] {
 	return func(yield func(events.Line, error) bool) {

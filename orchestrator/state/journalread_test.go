@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"context"
@@ -56,23 +56,23 @@ func wantSeqs(t *testing.T, lines iter.Seq2[events.Line, error], want ...uint64)
 
 func TestReadJournal(t *testing.T) {
 	path := journalOf(t, lineText(1, 5), lineText(2, 200_000), lineText(5, 0), lineText(6, 1))
-	wantSeqs(t, Read(path, 0), 1, 2, 5, 6)
-	wantSeqs(t, Read(path, 2), 5, 6)
-	wantSeqs(t, Read(path, 4), 5, 6) // a restart left a gap
-	wantSeqs(t, Read(path, 6))
-	wantSeqs(t, Read(path, 99))
-	wantSeqs(t, Range(path, 2, 5), 2, 5)
-	wantSeqs(t, Range(path, 0, 4), 1, 2)
-	wantSeqs(t, Range(path, 3, 4))
-	for l, err := range Read(path, 0) {
+	wantSeqs(t, ReadJournal(path, 0), 1, 2, 5, 6)
+	wantSeqs(t, ReadJournal(path, 2), 5, 6)
+	wantSeqs(t, ReadJournal(path, 4), 5, 6) // a restart left a gap
+	wantSeqs(t, ReadJournal(path, 6))
+	wantSeqs(t, ReadJournal(path, 99))
+	wantSeqs(t, JournalRange(path, 2, 5), 2, 5)
+	wantSeqs(t, JournalRange(path, 0, 4), 1, 2)
+	wantSeqs(t, JournalRange(path, 3, 4))
+	for l, err := range ReadJournal(path, 0) {
 		if err != nil || l.Team != "crew" || l.Member != "api" || l.Turn != 1 || l.Type != "text" ||
 			string(l.Data) != `{"text":"xxxxx"}` || !l.Time.Equal(time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)) {
 			t.Errorf("line %+v, %v", l, err)
 		}
 		break
 	}
-	wantSeqs(t, Read(journalOf(t), 0))
-	if _, errs := seqs(Read(filepath.Join(t.TempDir(), "none"), 0)); len(errs) != 1 || !errors.Is(errs[0], os.ErrNotExist) {
+	wantSeqs(t, ReadJournal(journalOf(t), 0))
+	if _, errs := seqs(ReadJournal(filepath.Join(t.TempDir(), "none"), 0)); len(errs) != 1 || !errors.Is(errs[0], os.ErrNotExist) {
 		t.Errorf("a journal that is not there: %v", errs)
 	}
 }
@@ -80,11 +80,11 @@ func TestReadJournal(t *testing.T) {
 func TestTornAndDamagedLines(t *testing.T) {
 	torn := strings.TrimSuffix(lineText(3, 10), "\n")
 	path := journalOf(t, lineText(1, 0), lineText(2, 0), torn)
-	wantSeqs(t, Read(path, 0), 1, 2)
-	wantSeqs(t, Backwards(path, 0), 2, 1)
+	wantSeqs(t, ReadJournal(path, 0), 1, 2)
+	wantSeqs(t, JournalBackwards(path, 0), 2, 1)
 
 	path = journalOf(t, lineText(1, 0), "garbage\n", "\n", `{"seq":0}`+"\n", `[1]`+"\n", lineText(2, 0))
-	got, errs := seqs(Read(path, 0))
+	got, errs := seqs(ReadJournal(path, 0))
 	if !slices.Equal(got, []uint64{1, 2}) || len(errs) != 4 {
 		t.Errorf("got %v, %v", got, errs)
 	}
@@ -92,8 +92,8 @@ func TestTornAndDamagedLines(t *testing.T) {
 	if !errors.As(errs[0], &damaged) || damaged.Path != path || damaged.Offset != int64(len(lineText(1, 0))) {
 		t.Errorf("the damage is told as %+v", errs[0])
 	}
-	wantSeqs(t, Backwards(path, 0), 2, 1)
-	if got, errs := seqs(Read(path, 1)); !slices.Equal(got, []uint64{2}) || len(errs) != 4 {
+	wantSeqs(t, JournalBackwards(path, 0), 2, 1)
+	if got, errs := seqs(ReadJournal(path, 1)); !slices.Equal(got, []uint64{2}) || len(errs) != 4 {
 		t.Errorf("after line 1 come %v, %v", got, errs)
 	}
 }
@@ -102,11 +102,11 @@ func TestLongLines(t *testing.T) {
 	t.Parallel()
 	const long = 6 << 20
 	path := journalOf(t, lineText(1, 1), lineText(2, long), lineText(3, 1))
-	wantSeqs(t, Read(path, 0), 1, 2, 3)
-	wantSeqs(t, Backwards(path, 0), 3, 2, 1)
-	wantSeqs(t, Read(path, 2), 3)
-	wantSeqs(t, Backwards(path, 3), 2, 1)
-	for l, err := range Read(path, 1) {
+	wantSeqs(t, ReadJournal(path, 0), 1, 2, 3)
+	wantSeqs(t, JournalBackwards(path, 0), 3, 2, 1)
+	wantSeqs(t, ReadJournal(path, 2), 3)
+	wantSeqs(t, JournalBackwards(path, 3), 2, 1)
+	for l, err := range ReadJournal(path, 1) {
 		if err != nil || len(l.Data) < long {
 			t.Errorf("the long line has %d bytes of data, %v", len(l.Data), err)
 		}
@@ -122,7 +122,7 @@ func TestTailJournal(t *testing.T) {
 	path := journalOf(t, text...)
 	tail := func(n int, want func(events.Line) bool) []uint64 {
 		t.Helper()
-		lines, err := Tail(path, n, want)
+		lines, err := JournalTail(path, n, want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestTailJournal(t *testing.T) {
 	if got := tail(0, nil); len(got) != 0 {
 		t.Errorf("none: %v", got)
 	}
-	if _, err := Tail(filepath.Join(t.TempDir(), "none"), 1, nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := JournalTail(filepath.Join(t.TempDir(), "none"), 1, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a journal that is not there: %v", err)
 	}
 }
@@ -173,10 +173,10 @@ func TestJournalProperties(t *testing.T) {
 		if cut < 0 {
 			cut = len(all)
 		}
-		if got, errs := seqs(Read(path, at)); !slices.Equal(got, all[cut:]) || len(errs) > 0 {
+		if got, errs := seqs(ReadJournal(path, at)); !slices.Equal(got, all[cut:]) || len(errs) > 0 {
 			t.Fatalf("after %d of %v: %v, %v", at, all, got, errs)
 		}
-		back, errs := seqs(Backwards(path, at))
+		back, errs := seqs(JournalBackwards(path, at))
 		slices.Reverse(back)
 		want := slices.DeleteFunc(slices.Clone(all), func(s uint64) bool { return at > 0 && s >= at })
 		if !slices.Equal(back, want) || len(errs) > 0 {
@@ -185,7 +185,7 @@ func TestJournalProperties(t *testing.T) {
 	})
 }
 
-// following runs Follow in a goroutine and hands out what it yields.
+// following runs FollowJournal in a goroutine and hands out what it yields.
 func following(t *testing.T, path string, after uint64, wake <-chan struct{}) (lines chan events.Line, end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -194,7 +194,7 @@ func following(t *testing.T, path string, after uint64, wake <-chan struct{}) (l
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(lines)
-		for l, err := range Follow(ctx, path, after, wake) {
+		for l, err := range FollowJournal(ctx, path, after, wake) {
 			if err != nil {
 				last = err
 				continue
@@ -338,7 +338,7 @@ func FuzzJournal(f *testing.F) {
 			t.Fatal(err)
 		}
 		last := after
-		for l, err := range Read(path, after) {
+		for l, err := range ReadJournal(path, after) {
 			var damaged *LineError
 			if err != nil && !errors.As(err, &damaged) {
 				t.Fatalf("an error of another kind: %v", err)
@@ -348,7 +348,7 @@ func FuzzJournal(f *testing.F) {
 			}
 			last = max(last, l.Seq)
 		}
-		for _, err := range Backwards(path, after) {
+		for _, err := range JournalBackwards(path, after) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -365,7 +365,7 @@ func TestNewerLine(t *testing.T) {
 	}
 	var seen []uint64
 	var failed error
-	for l, err := range Read(path, 0) {
+	for l, err := range ReadJournal(path, 0) {
 		if failed = err; err == nil {
 			seen = append(seen, l.Seq)
 		}
@@ -373,7 +373,7 @@ func TestNewerLine(t *testing.T) {
 	if len(seen) != 1 || !errors.Is(failed, ErrNewer) || !strings.Contains(failed.Error(), "line 2 was written by a newer covey") {
 		t.Errorf("lines %v, %v", seen, failed)
 	}
-	if _, err := Tail(path, 1, nil); !errors.Is(err, ErrNewer) {
+	if _, err := JournalTail(path, 1, nil); !errors.Is(err, ErrNewer) {
 		t.Errorf("from the end: %v", err)
 	}
 }

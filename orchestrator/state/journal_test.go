@@ -1,4 +1,4 @@
-package journal
+package state
 
 import (
 	"bytes"
@@ -27,20 +27,20 @@ import (
 // fullDisk is a journal's file on a disk that is full while room is false. A
 // write to it gets half way, as on a real one.
 type fullDisk struct {
-	File
+	JournalFile
 	room   atomic.Bool
 	failed chan struct{} // gets a value for each failed write
 }
 
-func newFullDisk(f File) *fullDisk {
-	return &fullDisk{File: f, failed: make(chan struct{}, 1)}
+func newFullDisk(f JournalFile) *fullDisk {
+	return &fullDisk{JournalFile: f, failed: make(chan struct{}, 1)}
 }
 
 func (d *fullDisk) WriteAt(p []byte, off int64) (int, error) {
 	if d.room.Load() {
-		return d.File.WriteAt(p, off)
+		return d.JournalFile.WriteAt(p, off)
 	}
-	n, err := d.File.WriteAt(p[:len(p)/2], off)
+	n, err := d.JournalFile.WriteAt(p[:len(p)/2], off)
 	signal(d.failed)
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
@@ -81,8 +81,8 @@ func newStore(t *testing.T) *tasks.Store {
 }
 
 // options are those of a journal that nobody watches.
-func options(store *tasks.Store) Options {
-	return Options{
+func options(store *tasks.Store) JournalOptions {
+	return JournalOptions{
 		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 	}
 }
@@ -94,7 +94,7 @@ func unwatched() Views {
 
 func (d *desk) open() *Journal {
 	d.t.Helper()
-	j, err := Open(d.path, options(d.store))
+	j, err := OpenJournal(d.path, options(d.store))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func (d *desk) add(n int) {
 func (d *desk) check(n int) (types []string) {
 	d.t.Helper()
 	var seq, last uint64
-	for l, err := range Read(d.path, 0) {
+	for l, err := range ReadJournal(d.path, 0) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -365,7 +365,7 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	var seqs []uint64
 	stored := map[uint64]int{}
 	damaged := 0
-	for l, err := range Read(d.path, 0) {
+	for l, err := range ReadJournal(d.path, 0) {
 		if err != nil {
 			damaged++
 			continue
@@ -410,7 +410,7 @@ func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	var order []string
-	for l, err := range Read(d.path, 0) {
+	for l, err := range ReadJournal(d.path, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -461,7 +461,7 @@ func TestJournalThatCannotBeOpened(t *testing.T) {
 	if err := os.Mkdir(d.path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(d.path, options(d.store)); err == nil {
+	if _, err := OpenJournal(d.path, options(d.store)); err == nil {
 		t.Error("a folder was taken for a journal")
 	}
 }
