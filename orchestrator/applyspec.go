@@ -17,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/templates"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 )
@@ -66,11 +65,11 @@ func (t *team) grow(ctx context.Context) error {
 // replace puts a spec into effect, with the members that the lead has added. t.o.applying must be
 // held.
 func (t *team) replace(ctx context.Context, next loadedSpec, ask api.ApplySpec) (events.SpecChanged, error) {
-	added, err := templates.Read(ctx, t.Store)
+	added, err := specs.ReadSpawned(ctx, t.Store)
 	if err != nil {
 		return events.SpecChanged{}, err
 	}
-	next.team = templates.Grow(next.team, added)
+	next.team = specs.Grow(next.team, added)
 	change, err := specs.Compare(t.o.team(), next.team)
 	if err != nil {
 		return change, err

@@ -31,7 +31,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/templates"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
@@ -64,7 +63,7 @@ type seatBuilder struct {
 	boxes     *boxes.Boxes
 	around    workspaceFiles
 	goals     *specs.Goals
-	templates *templates.Templates
+	templates *specs.Templates
 	times     *specs.Timetable
 	hooks     *teamhooks.Live
 	settings  *teamhooks.GateSettings // settings of gates
@@ -108,7 +107,7 @@ func newTeam(
 	if err != nil {
 		return nil, err
 	}
-	spawned, notes, err := o.newTemplates(ctx, templates.Deps{Store: store, Team: o.team, Over: loop.Over(), Member: seats.Member})
+	spawned, notes, err := o.newTemplates(ctx, specs.TemplateDeps{Store: store, Team: o.team, Over: loop.Over(), Member: seats.Member})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +136,7 @@ func newTeam(
 // members, the seats tell them. d has what all of them use. tell reports an event of a member, or of
 // the team. control knows who follows the team.
 func (o *Orchestrator) newSeatBuilder(
-	ctx context.Context, this thisRun, found opened, d crew.Deps, spawned *templates.Templates,
+	ctx context.Context, this thisRun, found opened, d crew.Deps, spawned *specs.Templates,
 	tell func(string, events.Data), control *api.Server,
 ) *seatBuilder {
 	sockets := &api.Sockets{Bus: found.bus, Place: o.place, Processes: d.Processes, Warn: d.Journal.Warn}

@@ -75,9 +75,8 @@ var floors = []arrows{
 		"orchestrator/state orchestrator/workcopies"},
 	{"orchestrator/view", "orchestrator/hints tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
 		"orchestrator/hookinfo orchestrator/inbox orchestrator/state"},
-	{"orchestrator/templates", "configs tasks tasks/actors orchestrator/members orchestrator/plan"},
 	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/api " +
-		"orchestrator/plan orchestrator/state orchestrator/templates orchestrator/writes"},
+		"orchestrator/plan orchestrator/state orchestrator/writes"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/state " +
 		"orchestrator/worktree hooks"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
@@ -88,7 +87,7 @@ var floors = []arrows{
 		"orchestrator/writes orchestrator/state orchestrator/workcopies orchestrator/trust " +
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* events teammate teammate/agent orchestrator/api orchestrator/inbox " +
-		"orchestrator/plan orchestrator/members orchestrator/specs orchestrator/templates"},
+		"orchestrator/plan orchestrator/members orchestrator/specs"},
 	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors tasks/mail events teammate " +
 		"teammate/agent teammate/permission teammate/program " +
 		"orchestrator/api orchestrator/members orchestrator/launch orchestrator/process " +

@@ -1,6 +1,7 @@
 // Package specs tracks what a team works for: the lead's goal, the tasks and messages
 // that a spec and its schedules add to the store, what a new version of the spec changes,
-// and whether a run has a result. Its Timetable runs the schedules: it makes their tasks
+// and whether a run has a result. A team in effect is its spec with the members that were
+// added from Templates (Grow). Its Timetable runs the schedules: it makes their tasks
 // and sends their messages when they are due.
 //
 // The package makes no promise of compatibility to programs outside covey.
@@ -22,7 +23,6 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/templates"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -193,8 +193,8 @@ func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (*configs.
 		return team, nil, nil, err
 	}
 	defer store.Close()
-	added, missing := templates.Read(ctx, store)
+	added, missing := ReadSpawned(ctx, store)
 	loaded, unread := ReadLoaded(ctx, store)
 	goal, err := ReadGoal(ctx, store)
-	return templates.Grow(team, added), loaded, &goal, errors.Join(missing, unread, err)
+	return Grow(team, added), loaded, &goal, errors.Join(missing, unread, err)
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/specs"
-	"github.com/coveyteam/covey/orchestrator/templates"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -51,7 +50,7 @@ type Deps struct {
 	Requests  Requests
 	Questions Questions
 	Plans     Plans
-	Templates *templates.Templates
+	Templates *specs.Templates
 	Work      Work
 	Goals     Goals
 	News      News

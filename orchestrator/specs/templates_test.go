@@ -1,4 +1,4 @@
-package templates_test
+package specs_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/templates"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -35,7 +35,7 @@ templates:
 // rig is a team without a crew: who is added is seated, unless its name is in unseatable.
 type rig struct {
 	*testing.T
-	*templates.Templates
+	*specs.Templates
 	store      *tasks.Store
 	unseatable string
 	over       bool
@@ -49,7 +49,7 @@ func newRig(t *testing.T, store *tasks.Store) *rig {
 	r := &rig{T: t, store: store}
 	r.spec = r.parse(spec)
 	r.team = r.spec
-	r.Templates = templates.New(templates.Deps{
+	r.Templates = specs.NewTemplates(specs.TemplateDeps{
 		Store: store,
 		Team: func() *configs.Team {
 			r.mu.Lock()
@@ -79,8 +79,8 @@ func (r *rig) apply(ctx context.Context) error {
 	if r.over {
 		return members.ErrOver
 	}
-	list, err := templates.Read(ctx, r.store)
-	r.team = templates.Grow(r.team, list)
+	list, err := specs.ReadSpawned(ctx, r.store)
+	r.team = specs.Grow(r.team, list)
 	return err
 }
 
@@ -93,8 +93,8 @@ func (r *rig) names() []string {
 // has checks who is in the team, and that a next run would have the same members.
 func (r *rig) has(want ...string) {
 	r.Helper()
-	list, err := templates.Read(r.Context(), r.store)
-	next := templates.Grow(r.spec, list).MemberNames()
+	list, err := specs.ReadSpawned(r.Context(), r.store)
+	next := specs.Grow(r.spec, list).MemberNames()
 	if want = append([]string{"lead", "helper"}, want...); err != nil || !slices.Equal(r.names(), want) || !slices.Equal(next, want) {
 		r.Errorf("the team has %v and a next run %v, want %v (%v)", r.names(), next, want, err)
 	}
@@ -175,7 +175,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("at the end: %v", err)
 	}
 	r.retire("bob")
-	if list, err := templates.Read(t.Context(), r.store); len(list) > 0 || err != nil {
+	if list, err := specs.ReadSpawned(t.Context(), r.store); len(list) > 0 || err != nil {
 		t.Errorf("a next run has %v, %v", list, err)
 	}
 }
@@ -242,8 +242,8 @@ func TestPrune(t *testing.T) {
 		if got := strings.Join(notes, "; "); got != tc.notes || err != nil {
 			t.Errorf("%s: %q, %v", tc.name, got, err)
 		}
-		list, err := templates.Read(t.Context(), r.store)
-		grown := templates.Grow(team, list)
+		list, err := specs.ReadSpawned(t.Context(), r.store)
+		grown := specs.Grow(team, list)
 		if got := strings.Join(grown.MemberNames(), " "); got != "lead "+tc.want || err != nil {
 			t.Errorf("%s: the members are %s, want %s (%v)", tc.name, got, tc.want, err)
 		}

@@ -1,12 +1,4 @@
-// Package templates lets the lead of a team add teammates while the team works, each from a
-// template of the spec. A team in effect is its spec with the members that were added (Grow).
-//
-// A member that was added stays until it takes no more turns, for whatever reason. It is in the
-// store until then, so that the next run has it, too. The spec takes precedence: a member that it
-// names, and one whose template it no longer has, is no longer one that was added.
-//
-// The package makes no promise of compatibility to programs outside covey.
-package templates
+package specs
 
 import (
 	"context"
@@ -35,8 +27,8 @@ type Spawned struct {
 	Call     string `json:"call"` // the id of the tool call, which a crash may repeat
 }
 
-// Read reads the members that were added from a team's store.
-func Read(ctx context.Context, store *tasks.Store) (list []Spawned, err error) {
+// ReadSpawned reads the members that were added from a team's store.
+func ReadSpawned(ctx context.Context, store *tasks.Store) (list []Spawned, err error) {
 	return list, tasks.ReadValue(ctx, store, storeKey, &list)
 }
 
@@ -57,8 +49,8 @@ func Grow(team *configs.Team, list []Spawned) *configs.Team {
 	return &grown
 }
 
-// Deps are the dependencies of Templates. All must be set.
-type Deps struct {
+// TemplateDeps are the dependencies of Templates. All must be set.
+type TemplateDeps struct {
 	Store  *tasks.Store
 	Team   func() *configs.Team                      // the team in effect
 	Over   <-chan struct{}                           // closed when the team is about to end
@@ -67,15 +59,21 @@ type Deps struct {
 
 // Templates are the members that the lead has added. It is a crew.Part. Any goroutine may call
 // its methods.
+//
+// A member that was added stays until it takes no more turns, for whatever reason. It is in the
+// store until then, so that the next run has it, too. The spec takes precedence: a member that it
+// names, and one whose template it no longer has, is no longer one that was added.
 type Templates struct {
-	deps      Deps
+	deps      TemplateDeps
 	mu        sync.Mutex             // held while the store is read and changed
 	exhausted atomic.Pointer[string] // plan.Scene.Exhausted
 	changed   chan chan error        // the list in the store has changed; Serve answers
 }
 
-// New returns the Templates of a team.
-func New(d Deps) *Templates { return &Templates{deps: d, changed: make(chan chan error)} }
+// NewTemplates returns the Templates of a team.
+func NewTemplates(d TemplateDeps) *Templates {
+	return &Templates{deps: d, changed: make(chan chan error)}
+}
 
 // Spawn adds a member of this name to the team. If it is called again by the same tool call, it
 // adds nothing. After an error there is no such member.
@@ -226,7 +224,7 @@ func (t *Templates) Prune(ctx context.Context, spec *configs.Team) (notes []stri
 func (t *Templates) change(ctx context.Context, edit func([]Spawned) ([]Spawned, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list, err := Read(ctx, t.deps.Store)
+	list, err := ReadSpawned(ctx, t.deps.Store)
 	if err != nil {
 		return err
 	}
