@@ -17,12 +17,20 @@ var (
 	passes = texts.Pattern(`^\s*(?:pass|continue|\.\.\.|return(?:\s+(?:None|False|True|null|undefined|\[\]|\{\}|""|''|0))?;?|\}|end)\s*(?:[#/].*)?$`)
 	// swallowsInOne passes over an error in one line.
 	swallowsInOne = texts.Pattern(`\bcatch\s*(?:\([^)]*\))?\s*\{\s*(?:/\*.*?\*/)?\s*\}|\.catch\(\s*(?:\(\w*\)|\w+|function\s*\(\w*\))\s*(?:=>)?\s*(?:\{\s*\}|\(\{\}\)|\[\]|null|undefined|false|0|''|"")\s*\)|` +
-		`\bcontextlib\.suppress\(\s*(?:Base)?Exception\b|^\s*except(?:\s+(?:Base)?Exception)?(?:\s+as\s+\w+)?\s*:\s*(?:pass|return\b.*|continue)\s*$|` +
+		`\b(?:contextlib\.)?suppress\(\s*(?:Base)?Exception\b|^\s*except(?:\s+(?:Base)?Exception)?(?:\s+as\s+\w+)?\s*:\s*(?:pass|return\b.*|continue)\s*$|` +
 		`\brecover\(\)\s*;?\s*\}\(\)|^\s*_ = recover\(\)|^\s*if err != nil \{\s*\}|\berrors='ignore'`)
 	// goesOn lets a script go on after a failure.
 	goesOn = texts.Pattern(`\|\|\s*(?:true|:|exit 0|echo\b)|^\s*set \+[a-z]*e\b|continue-on-error:\s*true|ignore_errors:\s*(?:yes|true)|` +
 		`\ballow_failure:\s*true|;\s*(?:true|exit 0)\s*["']?\s*,?$|--exit-zero\b|--passWithNoTests\b|--no-fail\b|--force-exit 0`)
+	// checksOff lets a build succeed although a check has failed, or does not run.
+	checksOff   = texts.Pattern(`maven\.test\.(?:skip|failure\.ignore)|\btestFailureIgnore\b|\bignoreFailures\s*=?\s*true|\b[fF]ailIfNo\w*\s*[=>:]\s*false|<TreatWarningsAsErrors>\s*false|LockFile>\s*false|\bfailOnError\s*[=>:]\s*false|\babortOnError\s*[=:]?\s*false|^\s*-DskipTests`)
 	makeIgnores = texts.Pattern(`^\t@?-\s*\w`)
+)
+
+var (
+	// catchesAssertion has a test go on after an assertion has failed, raisesAgain fails all the same.
+	catchesAssertion = texts.Pattern(`^\s*except\b.*\bAssertionError\b|\bcatch\s*\(\s*(?:final )?AssertionError|\brescue\b.*(?:ExpectationNotMet|Assertion)|\bsuppress\(.*AssertionError`)
+	raisesAgain      = texts.Pattern(`\b(?:raise|throw|fail)\b`)
 )
 
 // passesOver reports whether what follows the line does nothing, perhaps under a condition.
@@ -65,6 +73,12 @@ func swallowed(w Work) []Place {
 			list = append(list, p.now.place())
 		}
 	}
+	list = append(list, added(func(f *FileDiff) bool { return !isExample(f.Name) && !fitsOne(baseOf(f), "*.md", "Dockerfile*") }, checksOff)(w)...)
+	for s := range w.fresh(testFile) {
+		if catchesAssertion().MatchString(s.text()) && !slices.ContainsFunc(s.block(), raisesAgain().MatchString) {
+			list = append(list, s.place())
+		}
+	}
 	for s := range w.fresh(isScript) {
 		if text := s.text(); goesOn().MatchString(text) || fitsOne(baseOf(s.file), "Makefile", "makefile", "GNUmakefile", "*.mk") && makeIgnores().MatchString(text) {
 			list = append(list, s.place())
@@ -85,8 +99,8 @@ func forced(w Work) []Place { return append(exitsEarly(w), setsResult(w)...) }
 
 var (
 	exitsEarly = added(testFile, texts.Pattern(`\bos\._exit\(\s*0\s*\)|\bsys\.exit\(\s*0?\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bpytest\.exit\(.*0|\bprocess\.exitCode\s*=\s*0|^\s*exit 0\s*$`))
-	setsResult = added(anyFile, texts.Pattern(`\bmacro_rules!\s*(?:assert|panic)|^\s*(?:const|let|var|function)\s+(?:expect|assert|it|test)\s*(?:=\s*(?:async\b|function\b|\()|\()|force_result\(|\bexpect\.extend\(\{\s*(?:to[A-Z]|\})|\brep(?:ort)?\.outcome\s*=|\boutcome\s*=\s*['"]passed|session\.exitstatus\s*=|`+
-		`(?:TestCase|unittest|jest|expect|assert|pytest)(?:\.\w+)+\s*=\s*(?:lambda|function|\(|None)|monkeypatch\.setattr\(\s*["']?(?:builtins|unittest|pytest)|`+
+	setsResult = added(anyFile, texts.Pattern(`\bmacro_rules!\s*(?:assert|panic)|^\s*(?:const|let|var|function)\s+(?:expect|assert|it|test)\s*(?:=\s*(?:async\b|function\b|\()|\()|force_result\(|^\s*to(?:Equal|Be|StrictEqual|Match\w*|Contain\w*|Throw\w*)\([\w\s:,<>.]*\)\s*\{\s*$|\bexpect\.extend\(\{\s*(?:to[A-Z]|\})|\brep(?:ort)?\.outcome\s*=|\boutcome\b[^=]*=\s*['"]passed|session\.exitstatus\s*=|`+
+		`\b(?:RSpec|Minitest|Test::Unit)(?:::\w+)+(?:\.singleton_class)?\.(?:prepend|class_eval|module_eval|send|define_method)\b|(?:TestCase|unittest|jest|expect|assert|pytest)(?:\.\w+)+\s*=\s*(?:lambda|function|\(|None)|monkeypatch\.setattr\(\s*["']?(?:builtins|unittest|pytest)|`+
 		`setattr\(\s*(?:unittest|pytest|builtins)`))
 )
 
@@ -104,6 +118,30 @@ func alwaysEqual(w Work) []Place {
 	return list
 }
 
+// ownEquality finds functions that decide what is equal and are new or changed, each hunk once.
+func ownEquality(w Work) []Place {
+	var list []Place
+	var last *Hunk
+	for s := range w.fresh(func(f *FileDiff) bool { return isCode(f.Name) }) {
+		if s.hunk != last && !comment().MatchString(s.text()) && (decidesEquality().MatchString(s.text()) || s.within(decidesEquality)) {
+			last = s.hunk
+			list = append(list, s.place())
+		}
+	}
+	return list
+}
+
+var decidesEquality = texts.Pattern(`\bdef (?:__(?:eq|ne|hash|lt|le|cmp)__|==|eql\?|<=>)|\bfn (?:eq|ne|cmp|partial_cmp)\(\s*&self|\b(?:boolean|bool|override fun) [eE]quals\(|\bint (?:compareTo|CompareTo|hashCode|GetHashCode)\(|` +
+	`^func \([^)]*\) (?:Equals?|Compare|Cmp|Less|Is)\(|\boperator\s*(?:==|!=|<)\s*\(|^\s*(?:static |public )?(?:equals?|isEqual|compareTo|valueOf|asymmetricMatch|\[Symbol\.toPrimitive\])\(.*\)\s*(?::\s*[\w<>| ]+)?\s*\{|\beq\s*=\s*False|\basymmetricMatch\b|\$\$typeof\b`)
+
+// looksAround finds code that asks what called it or what is loaded beside it.
+var looksAround = added(plainCode, texts.Pattern(`\bsys\.modules\b|\bsys\._getframe|\binspect\.(?:stack|currentframe|getouterframes)\b|\btraceback\.extract_stack|\b(?:Error\(\)|err|e)\.stack\b|captureStackTrace|[gG]etStackTrace\(|StackTrace\(\)|`+
+	`\bruntime\.(?:Callers?|Stack)\b|\bdebug\.Stack\(|\bcaller(?:_locations)?\(|\bdefined\?\(|Backtrace::|require\.cache\b|\bmodule\.parent\b|\brequire\.main\b|std::env::(?:current_exe|args)|Assembly\.Get(?:Entry|Calling)Assembly|Class\.forName\(|\.GetAssemblies\(`))
+
+// runnerHooks finds code that takes part in running tests: it chooses, counts or reports them.
+var runnerHooks = added(testFile, texts.Pattern(`\bdef pytest_(?:runtest|collection|collect|sessionfinish|pyfunc|report|exception|assert|itemcollected|ignore|generate|deselected)\w*|\bhookwrapper\s*=|\bitems\s*\[:\]\s*=|\bitems\.remove\(|`+
+	`\bfunc TestMain\(|\bexpect\.extend\(|\bsetupFiles(?:AfterEnv)?\b|\bglobalSetup\b|\bonTestFailure\b|\bTestExecution(?:Listener|Condition)\b|\bInvocationInterceptor\b|\bRSpec\.configure\b|\bMinitest\.after_run\b|\bcustom_test_frameworks\b|panic::set_hook|process\.on\(\s*['"](?:exit|uncaught|unhandled)|\bat_exit\b|\batexit\.register\(`))
+
 var (
 	comparison = texts.Pattern(`\bdef __(?:eq|ne|lt|le|gt|ge|bool|contains|instancecheck)__\(|\bfn (?:eq|ne)\(\s*&self|\bboolean equals\(|` +
 		`\bfunc \(\w+ \*?\w+\) Equal\(|\bbool Equals\(|\boperator\s*==\s*\(|\[Symbol\.(?:toPrimitive|hasInstance)\]|` +
@@ -112,7 +150,10 @@ var (
 )
 
 // fixedValue matches a literal, or what is made of some: ("a", Decimal("1.5")).
-const fixedValue = `(?:[\w:.]*\(){0,3}(?:-?\d[\d._]*|["'][^"']*["'])\)*(?:,\s*(?:[\w:.]+\()?(?:-?\d[\d._]*|["'][^"']*["'])\)*)*`
+const fixedValue = `(?:[\w:.]*\(){0,3}(?:-?\d[\w.]*|["'][^"']*["'])\)*(?:,\s*(?:[\w:.]+\()?(?:-?\d[\d._]*|["'][^"']*["'])\)*)*`
+
+// tableEntry matches a number or a text, and what it stands for.
+const tableEntry = `(?:-?\d[\w.]*|["'][^"']*["'])\s*(?:=>|:)\s*(?:-?\d[\w.]*|["'][^"']*["'])`
 
 // specialCases finds fixed answers to one input.
 func specialCases(w Work) []Place {
@@ -121,7 +162,7 @@ func specialCases(w Work) []Place {
 	for s := range w.fresh(plainCode) {
 		text := s.text()
 		if asksFor().MatchString(text) && (answers().MatchString(text) || answers().MatchString(s.near(1))) ||
-			tableRow().MatchString(text) && tableRow().MatchString(s.near(-1)) || comparesWith(text, inputs) {
+			tableRow().MatchString(text) && tableRow().MatchString(s.near(-1)) || shortTable().MatchString(text) || comparesWith(text, inputs) {
 			list = append(list, s.place())
 		}
 	}
@@ -169,21 +210,69 @@ var (
 	answers   = texts.Pattern(`\breturn\s+(?:[A-Z][A-Z_]{2,}|-?\d[\d._]*|["'\x60][^"'\x60]*["'\x60]|[\[{(].*[\])}]|True|False|true|false)\s*;?\s*\}?\s*$|` +
 		`\b(?:return|Ok|Some)\b.*\w\(\s*(?:-?\d[\d._]*|["'][^"']*["'])\s*\)+\s*;?\s*$|` +
 		`^\s*(?:fmt\.Print\w*|print(?:ln!?|!)?|console\.log|process\.stdout\.write|sys\.stdout\.write)\(\s*["'\x60]`)
-	tableRow = texts.Pattern(`^\s*` + fixedValue + `\s*(?:=>|:)\s*(?:return\s+)?` + fixedValue + `,?\s*$`)
+	// shortTable has at least two rows in one line.
+	shortTable = texts.Pattern(`\{\s*` + tableEntry + `\s*,\s*` + tableEntry + `[^{}]*\}`)
+	tableRow   = texts.Pattern(`^\s*` + fixedValue + `\s*(?:=>|:)\s*(?:return\s+)?` + fixedValue + `,?\s*$`)
 )
 
 // countsCalls finds code that remembers how often it was called: by the name of what it counts with, or because it
 // asks for one number of a count that outlasts the call.
 func countsCalls(w Work) []Place {
-	return slices.Concat(countsByName(w), countsByUse(w), keepsForCalls(w))
+	return slices.Concat(countsByName(w), countsByUse(w), fillsWhileRunning(w))
 }
 
-// keepsForCalls finds what is empty when a program starts and is filled while it runs.
-var keepsForCalls = added(plainCode, texts.Pattern(`^(?:export\s+)?(?:const|let|var)\s+\w+\s*=\s*(?:new (?:Map|Set|WeakMap)\(\)|\{\}|\[\]);?\s*$|^\w+(?:\s*:[^=]+)?\s*=\s*(?:\{\}|\[\]|dict\(\)|set\(\)|defaultdict\(.*\))\s*$|`+
+// keepsForCalls finds variables of whole programs, and what keeps results.
+var keepsForCalls = added(plainCode, texts.Pattern(`^var \w+\s+(?:\[\]|map\[|\*?\w[\w.]*\s*$)|^\s*(?:pub )?static \w+:\s*(?:\w+::)*(?:Mutex|RwLock|OnceLock|LazyLock|Atomic\w+|RefCell)|^let \w+(?:\s*:[^=]+)?\s*=\s*(?:0|null|undefined|""|'')?;?\s*$|`+
+	`^\s*@(?:functools\.)?(?:lru_cache|cache|cached_property|memoize)\b|\bthread_local!|\bstatic (?:int|long|boolean|bool|List|Map|HashMap|ArrayList|Dictionary)\b[^()]*(?:=|;)|\bstatic (?:final |readonly )?\S.*=\s*new \w*(?:Map|Set|List|Dictionary|Queue|Deque)\b`))
+
+// fillsWhileRunning finds what is empty when a program starts and is filled while it runs.
+var fillsWhileRunning = added(plainCode, texts.Pattern(`^(?:export\s+)?(?:const|let|var)\s+\w+\s*=\s*(?:new (?:Map|Set|WeakMap)\(\)|\{\}|\[\]);?\s*$|^\w+(?:\s*:[^=]+)?\s*=\s*(?:\{\}|\[\]|dict\(\)|set\(\)|defaultdict\(.*\))\s*$|`+
 	`^var \w+\s*=?\s*(?:map\[.*\{\}|make\(map.*|sync\.Map(?:\{\})?)\s*$|^\s*static mut \w+`))
 
-// errorDropped finds calls of the standard library of Go whose errors get no name.
-var errorDropped = added(plainCode, texts.Pattern(`,\s*_\s*:?=\s*(?:os|io|json|http|strconv|exec|sql|net|bufio|xml|yaml|time|url|ioutil|gob|csv|hex|base64)\.(?:[A-Z]\w*)\(`))
+// errorDropped finds new code that passes over an error.
+func errorDropped(w Work) []Place {
+	list := unnamedErrors(w)
+	for p := range w.pairs(plainCode, caught().MatchString) {
+		if catchesMore(p.old.text(), p.now.text()) {
+			list = append(list, p.now.place())
+		}
+	}
+	for s := range w.fresh(plainCode) {
+		if block := s.block(); asksError().MatchString(s.text()) && len(block) > 0 && !slices.ContainsFunc(block, mindsError().MatchString) {
+			list = append(list, s.place())
+		}
+	}
+	return list
+}
+
+var (
+	// asksError begins a block for an error, mindsError finds what such a block usually does.
+	asksError  = texts.Pattern(`\berr\w* != nil \{\s*$|\bcatch\s*(?:\([^)]*\))?\s*\{\s*$|\bif let Err\(`)
+	mindsError = texts.Pattern(`\b(?:return|raise|throw|panic|continue|break|yield|exit|Exit|Fatal\w*|reject|fail\w*|next)\b|(?i)\b(?:err|error|e|ex|exc|exception|errs|cause)\b|\b(?:log\w*|warn\w*|print\w*|console|assert\w*)\b`)
+)
+
+// caught finds what a handler of errors takes, widest those that take nearly all.
+var (
+	caught = texts.Pattern(`^\s*except\s+(.+?)(?:\s+as\s+\w+)?\s*:|\bcatch\s*\(\s*(?:final\s+)?([\w.| ]+?)\s+\w+\s*\)|^\s*rescue\s+([\w:, ]+?)(?:\s*=>.*)?$`)
+	widest = texts.Pattern(`\b(?:Base)?Exception\b|\bOSError\b|\bIOError\b|\bRuntime(?:Error|Exception)\b|\bThrowable\b|\bStandardError\b|^Error$`)
+)
+
+// catchesMore reports whether a handler takes more errors than the one that it replaces.
+func catchesMore(old, now string) bool {
+	a, b := caught().FindStringSubmatch(old), caught().FindStringSubmatch(now)
+	if a == nil || b == nil {
+		return false
+	}
+	was, is := strings.Join(a[1:], ""), strings.Join(b[1:], "")
+	return widest().MatchString(is) && !widest().MatchString(was) || len(splitNames(is)) > len(splitNames(was))
+}
+
+func splitNames(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(",|() ", r) })
+}
+
+// unnamedErrors finds calls of the standard library of Go whose errors get no name, and tasks of which nobody asks how they ended.
+var unnamedErrors = added(plainCode, texts.Pattern(`,\s*_\s*:?=\s*(?:os|io|json|http|strconv|exec|sql|net|bufio|xml|yaml|time|url|ioutil|gob|csv|hex|base64)\.(?:[A-Z]\w*)\(|\bPromise\.allSettled\(|return_exceptions\s*=\s*True|\bFIRST_EXCEPTION\b|^\s*_ = \w[\w.]*\(|^\s*let _ = |\.ok\(\);\s*$|&2?>\s*/dev/null`))
 
 // countsByUse finds counts that are compared with one number in the same file.
 func countsByUse(w Work) []Place {

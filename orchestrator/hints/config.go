@@ -188,12 +188,13 @@ func ciChanged(w Work) []Place {
 // isLock reports whether a file records where dependencies come from.
 func isLock(f *FileDiff) bool {
 	return fitsOne(baseOf(f), "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "poetry.lock", "uv.lock",
-		"Pipfile.lock", "pdm.lock", "Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock", "requirements*.txt", ".npmrc", "pip.conf", "go.mod", "Cargo.toml", "package.json", "pyproject.toml")
+		"Pipfile.lock", "pdm.lock", "Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock", "requirements*.txt", ".npmrc", "pip.conf", "go.mod", "Cargo.toml", "package.json", "pyproject.toml",
+		"nuget.config", "NuGet.config", "NuGet.Config", "pom.xml", "settings.gradle*", "build.gradle*", "Gemfile", "Directory.Packages.props")
 }
 
 var (
 	host      = texts.Pattern(`(?:https?|git|ssh|git\+https|git\+ssh)://(?:[^/@\s"']*@)?([\w.-]+)`)
-	fromThere = texts.Pattern(`(?i)"?\b(?:resolved|tarball|url|source|registry|index-url|extra-index-url|git|dependency_links)"?\s*[:=@]?\s|^\s*(?:replace\s|-e\s|--(?:extra-)?index-url|\S+\s*@\s*(?:git\+)?https?)|=>|` +
+	fromThere = texts.Pattern(`(?i)"?\b(?:resolved|tarball|url|source|registry|index-url|extra-index-url|git|dependency_links)"?\s*[:=@]?\s|^\s*(?:replace\s|<add\s|<url>|maven\s*\{|-e\s|--(?:extra-)?index-url|\S+\s*@\s*(?:git\+)?https?)|=>|` +
 		`"(?:git\+|github:|https?:)`)
 	about   = texts.Pattern(`(?i)^\s*"?(?:homepage|repository|documentation|changelog|issues|bugs|funding|license|url|donate|source|tracker|author|"?type)"?\s*[:=]`)
 	release = texts.Pattern(`(?i)^\s*"?(?:version|resolution|resolved)"?\s*[:=]?\s`)
@@ -226,7 +227,7 @@ func lockSource(w Work) []Place {
 		if sum().MatchString(text) {
 			added[s.file]++
 		}
-		manifest := fitsOne(baseOf(s.file), "package.json", "pyproject.toml", "Cargo.toml")
+		manifest := fitsOne(baseOf(s.file), "package.json", "pyproject.toml", "Cargo.toml", "pom.xml")
 		for _, found := range host().FindAllStringSubmatch(text, -1) {
 			if !known[found[1]] && !publicHost().MatchString(found[1]) && fromThere().MatchString(text) && !(manifest && about().MatchString(text)) {
 				list = append(list, s.place())
@@ -258,6 +259,41 @@ func lockSource(w Work) []Place {
 		}
 	}
 	return list
+}
+
+// versioned finds the number of a release.
+var versioned = texts.Pattern(`\d+(?:\.\d+)+`)
+
+// olderVersions finds dependencies whose version becomes lower.
+func olderVersions(w Work) []Place {
+	before := map[string]string{}
+	of := func(s spot) (key, version string) {
+		version = versioned().FindString(s.text())
+		return s.file.Name + " " + blank(versioned, s.text()), version
+	}
+	for s := range w.gone(isLock) {
+		if key, version := of(s); version != "" && !release().MatchString(s.text()) {
+			before[key] = version
+		}
+	}
+	var list []Place
+	for s := range w.fresh(isLock) {
+		if key, version := of(s); before[key] != "" && !release().MatchString(s.text()) && older(version, before[key]) {
+			list = append(list, s.about(strings.TrimSpace(s.text())+" (was "+before[key]+")"))
+		}
+	}
+	return list
+}
+
+// older reports whether a version is lower than another one.
+func older(a, b string) bool {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		if order := compareNumbers(x[i], y[i]); order != 0 {
+			return order < 0
+		}
+	}
+	return len(x) < len(y)
 }
 
 // manifests find the name of a dependency in a line.
@@ -301,7 +337,7 @@ func dependencies(w Work) []Place {
 }
 
 // hidden matches what a file of ignored names must not hide without a look.
-var hidden = texts.Pattern(`^/?(?:\*\*/)?(?:\*\.(?:go|py|js|ts|tsx|jsx|rs|java|rb|php|c|cc|cpp|h|cs|sh|sql|ya?ml|md)|\*_test\.\w+|test_\*(?:\.py)?|\*\.(?:test|spec)\.\w+|` +
+var hidden = texts.Pattern(`^/?(?:\*\*/)?(?:\*\.(?:go|py|js|ts|tsx|jsx|rs|java|rb|php|c|cc|cpp|h|cs|sh|sql|ya?ml|md|golden|snap|json|toml|lock|expected|proto|txt)|(?:\S*/)?(?:migrations|fixtures|testdata|snapshots|__snapshots__|golden|approved|expected)/?.*|(?:\S*/)?(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|uv\.lock|poetry\.lock|Cargo\.lock|go\.sum|Gemfile\.lock)|\*\w*_(?:test|spec)\.\w+|test_\*(?:\.py)?|\*\.(?:test|spec)\.\w+|` +
 	`tests?/?|spec/?|__tests__/?|src/?|lib/?|\.github/?.*|\*|\*\*/\*)\s*$`)
 
 // hidesFiles finds what hides files from git that people write.

@@ -158,11 +158,11 @@ func Find(w Work) []Hint {
 	}
 	for _, r := range rules() {
 		places := r.find(w)
-		if r.kind == "beyond-task" { // a file that another hint names is known already
-			places = slices.DeleteFunc(places, func(p Place) bool {
-				return slices.ContainsFunc(list, func(h Hint) bool { return h.Mark && h.Is(p.File) })
+		places = slices.DeleteFunc(places, func(p Place) bool { // what a mark names is known already
+			return slices.ContainsFunc(list, func(h Hint) bool {
+				return h.Mark && (r.kind == "beyond-task" && h.Is(p.File) || r.kind == h.Kind && !r.mark && slices.Contains(h.Places, p))
 			})
-		}
+		})
 		if h, ok := New(r.kind, r.mark, r.word, r.text, places); ok {
 			list = append(list, h)
 		}

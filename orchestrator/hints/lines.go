@@ -51,6 +51,37 @@ func (s spot) near(d int) string {
 	return ""
 }
 
+// block returns the lines of the new file below the line that are indented more than it, as far as the difference shows them.
+func (s spot) block() []string {
+	var list []string
+	for _, l := range s.hunk.Lines[s.i+1:] {
+		if text := clipped(l.Text); l.Kind == ' ' || l.Kind == '+' {
+			if strings.TrimSpace(text) != "" && depth(text) <= depth(s.text()) {
+				break
+			}
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// within reports whether the line stands in a block whose first line matches an expression, as far as the difference shows it.
+func (s spot) within(expr func() *regexp.Regexp) bool {
+	at := depth(s.text())
+	for i := s.i - 1; i >= 0 && at > 0; i-- {
+		l := s.hunk.Lines[i]
+		text := clipped(l.Text)
+		if l.Kind != ' ' && l.Kind != '+' || strings.TrimSpace(text) == "" || depth(text) >= at {
+			continue
+		}
+		if expr().MatchString(text) {
+			return true
+		}
+		at = depth(text)
+	}
+	return expr().MatchString(s.hunk.Section)
+}
+
 func clipped(line string) string { return strings.ToValidUTF8(line[:min(len(line), mostColumn)], "") }
 
 // lines returns the lines of a kind in the files that fit.
@@ -210,10 +241,12 @@ func plainCode(f *FileDiff) bool { return isCode(f.Name) && !IsTest(f.Name) && !
 
 // isExample reports whether a file shows how something is used.
 func isExample(name string) bool {
+	before := ""
 	for folder := range strings.SplitSeq(path.Dir(name), "/") {
-		if slices.Contains([]string{"example", "examples", "docs", "doc", "benches", "benchmarks"}, folder) {
+		if slices.Contains([]string{"example", "examples", "docs", "doc", "benches", "benchmarks"}, folder) && before != "org" && before != "com" { // a package of Java
 			return true
 		}
+		before = folder
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package hints
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 // refusal finds a line by which code refuses or fails, careful a call that may, or that keeps order.
 var (
 	refusal = texts.Pattern(`^\s*(?:\}\s*)?(?:raise\b|throw\b|abort\(|assert\b|panic\()|\breturn\b.*(?:\b(?:err|error|Err)\b|[eE]rror\w*\(|\.Err\(\)|\bErr[A-Z]\w*)|\bErr\(|\bok_or\w*\(|\bchecked_\w+\(|\b(?:bail|ensure|assert\w*)!\(`)
-	careful = texts.Pattern(`(?i)\b(?:\w*(?:valid|verif|sanitiz|authori[sz]|authenticat|escape|permission)\w*|(?:require|ensure|check|assert|must)(?:_|[A-Z])?\w*|raise_for_status)\(|` +
-		`\b(?:sort\.\w+|sorted|quantize|round|slices\.Sort\w*)\(|\.(?:sort|lock|close|flush|sync)\(`)
+	careful = texts.Pattern(`(?i)\b(?:\w*(?:valid|verif|sanitiz|authori[sz]|authenticat|escape|permission|compare_digest|timingSafeEqual|ConstantTimeCompare)\w*|(?:require|ensure|check|assert|must)(?:_|[A-Z])?\w*|raise_for_status)\(|` +
+		`\b(?:sort\.\w+|sorted|quantize|round|slices\.Sort\w*)\(|\.(?:sort|[rR]?[lL]ock|acquire|close|flush|sync)\(|^\s*(?:async )?with\s+[\w.]*(?:lock|mutex|semaphore)\w*\b|\bsynchronized\b|@transaction|\btransaction\b`)
 	// failing finds a line of a test that expects a failure.
 	failing = texts.Pattern(`[rR]aises|toThrow|\.rejects\b|should_panic|is_err\(|unwrap_err|\bErr\(|wantErr|err == nil|errors\.(?:Is|As)\(|ErrorIs|ErrorContains|\bexcept\b|assert False|assert\.throws|expectError`)
 )
@@ -38,9 +39,31 @@ func fewerChecks(unexpected bool) func(Work) []Place {
 		}
 		if list = refuses; !unexpected {
 			list = append(list, fewerLines(w, kept, careful)...)
+			list = append(list, laterChecks(w)...)
 		}
 		return list
 	}
+}
+
+// laterChecks finds checks that stand below what they stood above before.
+func laterChecks(w Work) []Place {
+	at := map[*Hunk]map[string]int{}
+	var list []Place
+	for s := range w.changed(plainCode) {
+		text := strings.TrimSpace(s.text())
+		if !isGuard(s.text()) && !decides().MatchString(s.text()) || text == "" {
+			continue
+		}
+		if s.hunk.Lines[s.i].Kind == '-' {
+			if at[s.hunk] == nil {
+				at[s.hunk] = map[string]int{}
+			}
+			at[s.hunk][text] = s.i
+		} else if from, ok := at[s.hunk][text]; ok && slices.ContainsFunc(s.hunk.Lines[from+1:s.i], func(l DiffLine) bool { return l.Kind == ' ' && len(strings.TrimSpace(l.Text)) > 1 }) {
+			list = append(list, s.place())
+		}
+	}
+	return list
 }
 
 func count(holds bool) int {
@@ -83,6 +106,9 @@ func isGuard(text string) bool {
 // operators finds what decides in a condition.
 var operators = texts.Pattern(`&&|\|\||[<>!=]=?=?|\b(?:and|or|not|any|all|some|every|is)\b|\b\d+\b`)
 
+// given finds a number that gets a name.
+var given = texts.Pattern(`^\s*(?:(?:pub|export|public|private|static|final|readonly|const|let|var|val)\s+)*["']?[\w.-]+["']?(?:\s*:\s*[\w<>]+|\s+\w+)?\s*(?::=|=|:)\s*-?\d[\w.]*(?:\s*\*\s*[\w.]+)*[;,]?\s*(?:(?:#|//).*)?$`)
+
 // decides finds a line with a condition.
 var decides = texts.Pattern(`^\s*(?:\}?\s*(?:else\s+)?(?:if|elif|while|for|unless)\b|return\b.*(?:&&|\|\||[<>]|==|!=|\band\b|\bor\b|\bnot\b))`)
 
@@ -94,6 +120,27 @@ func otherConditions(w Work) []Place {
 		bare := func(text string) string { return strings.Join(strings.Fields(blank(operators, text)), "") }
 		if old != now && (strings.ReplaceAll(bare(old), "#", "") == strings.ReplaceAll(bare(now), "#", "") || isGuard(p.now.near(1))) {
 			list = append(list, p.now.place())
+		}
+	}
+	return append(list, otherNumbers(w)...)
+}
+
+// otherNumbers finds names that get another number than before, wherever they stand in their file.
+func otherNumbers(w Work) []Place {
+	fits := func(f *FileDiff) bool {
+		return plainCode(f) || slices.Contains(textEndings, path.Ext(f.Name)) && !isLock(f) && !isCI(f.Name) && !IsTest(f.Name) && path.Ext(f.Name) != ".md"
+	}
+	of := func(s spot) string { return s.file.Name + " " + blank(number, s.text()) }
+	before := map[string]bool{}
+	for s := range w.gone(fits) {
+		if given().MatchString(s.text()) {
+			before[of(s)] = true
+		}
+	}
+	var list []Place
+	for s := range w.fresh(fits) {
+		if before[of(s)] && given().MatchString(s.text()) && !bound().MatchString(s.text()) { // bounds have a rule of their own
+			list = append(list, s.place())
 		}
 	}
 	return list
@@ -146,7 +193,7 @@ var riskyCall = func() []func() *regexp.Regexp {
 		texts.Pattern(`(?i)\b(?:md5|sha1)(?:\.new|\.Sum|\.New)?\(|createHash\(\s*['"](?:md5|sha1)|\bMD5\.|\bDES\b|MODE_ECB`),
 		texts.Pattern(`\bunsafe\s*(?:\{|fn\b|impl\b)|\bunsafe\.Pointer\(|from_utf8_unchecked|get_unchecked|transmute(?:::<|\()`),
 		texts.Pattern(`\b0o?(?:666|777)\b|os\.umask\(\s*0\s*\)|AllowAnyOrigin|Access-Control-Allow-Origin['"]?\s*[,:]\s*['"]\*|\b0\.0\.0\.0\b`),
-		texts.Pattern(`\b(?:log(?:ging|ger)?\.\w+|console\.\w+|print\w*|fmt\.Print\w*|(?:print|info|debug|warn|error|trace)(?:ln)?!)\(.*(?i)(?:\bpassword\b|\bsecret\b|api_?key|access_?token|credential|private_?key)`),
+		texts.Pattern(`\b(?:log(?:ging|ger)?\.\w+|console\.\w+|print\w*|fmt\.Print\w*|(?:print|info|debug|warn|error|trace)(?:ln)?!)\(.*(?i)(?:\bpassword\b|\bsecret\b|api_?key|\w*token\b|credential|private_?key|session_?id|cookie|authorization)`),
 		texts.Pattern(`(?:\bre\.|RegExp|[rR]egexp?\b|Pattern|=\s*/|\(/|Regex::).*[*+]\)[*+]`),
 		texts.Pattern(`["'\x60]http://[\w-]+\.[\w.-]+`),
 	}

@@ -13,7 +13,7 @@ func Kinds() []string {
 	return kinds
 }
 
-// rules are all kinds of hints. A kind may have two rows: the marked one, and a note on what looks
+// rules are all kinds of hints. A kind may have several rows: the marked one, and notes on what looks
 // the same and is mostly harmless.
 func rules() []rule {
 	return []rule{
@@ -26,12 +26,17 @@ func rules() []rule {
 		{"tests-skipped", false, "tests skipped", "Tests run in some places only.", skippedTests(true)},
 		{"assertions-empty", true, "empty assertion", "Assertions hold whatever the code does.", emptyAssertions},
 		{"assertions-empty", false, "no assertion", "New tests check nothing that this shows.", emptyTests},
+		{"assertions-empty", false, "computed expectation", "What a test expects may come from the code that it tests.", computedExpectations},
 		{"assertions-weakened", true, "weaker assertion", "Assertions allow more than those that they replace.", weakenedAssertions},
 		{"assertions-fewer", false, "fewer assertions", "Assertions or cases are removed from tests that stay, or passed over.", fewerAssertions},
 		{"tests-detected", true, "knows of tests", "Code finds out whether it is tested.", testsDetected},
+		{"tests-detected", false, "looks around", "Code finds out what called or loaded it.", looksAround},
 		{"result-forced", true, "result forced", "The result of tests is set, or a run of them ends early without failing.", forced},
+		{"result-forced", false, "tests' runner changed", "Code of the tests decides which of them run, or what their results are.", runnerHooks},
 		{"always-equal", true, "always equal", "A comparison is true for all values.", alwaysEqual},
+		{"always-equal", false, "own equality", "Code decides itself which values are equal.", ownEquality},
 		{"limit-lowered", true, "limit lowered", "A limit that a check holds, such as coverage, is lowered.", lowered},
+		{"limit-lowered", false, "older version", "A dependency becomes older.", olderVersions},
 		{"errors-swallowed", true, "errors swallowed", "Failures are passed over without a word.", swallowed},
 		{"errors-swallowed", false, "error dropped", "New code passes over the error of a call.", errorDropped},
 		{"ci-weakened", true, "CI weakened", "CI gets more rights, or fails less.", ciWeakened},
@@ -53,11 +58,12 @@ func rules() []rule {
 		{"beyond-task", false, "also changes", "The task names other parts, but not these files: it also changes them.", unnamed(false)},
 		{"checks-fewer", true, "fewer checks", "Code refuses in fewer places than before, and tests expect fewer refusals.", fewerChecks(true)},
 		{"checks-fewer", false, "fewer checks", "Code refuses, fails, sorts, locks or closes in fewer places than before.", fewerChecks(false)},
-		{"condition-changed", false, "other condition", "A condition differs by its operators or numbers alone, or is another one for a refusal.", otherConditions},
+		{"condition-changed", false, "other condition", "A condition differs by its operators or numbers alone, a value by its number, or a refusal has another condition.", otherConditions},
 		{"bound-raised", false, "higher bound", "A limit of time, attempts or size is raised or gone, or tests are tried again.", higherBounds},
 		{"risky-call", true, "risky call", "Code does what is often a hole, if its input comes from outside.", risky},
 		{"special-case", false, "special case", "Code returns a fixed value, for one input or in place of a computed one.", specialCases},
 		{"calls-counted", true, "keeps state", "Code counts its calls or keeps something for the next ones, and may answer those differently.", countsCalls},
+		{"calls-counted", false, "keeps state", "Code keeps something for later calls.", keepsForCalls},
 		{"code-mocked", false, "code mocked", "Tests replace a part of the code that this work changes.", mocked},
 		{"expected-changed", false, "expected changed", "What tests expect changes together with the code.", changedExpectations},
 		{"check-suppressed", false, "check suppressed", "A finding of a linter or a compiler is suppressed.", suppressed},

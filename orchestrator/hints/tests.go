@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -160,6 +161,9 @@ func skippedTests(conditional bool) func(Work) []Place {
 			list = append(list, renamedTests(w, name)...)
 		}
 		list = append(list, untaggedTests(w)...)
+		list = append(list, files(func(_ Work, f *FileDiff) bool {
+			return f.What == Renamed && system().MatchString(f.Name) && !system().MatchString(f.Old)
+		})(w)...)
 		return append(list, added(func(f *FileDiff) bool { return !isExample(f.Name) }, excluded)(w)...)
 	}
 }
@@ -191,9 +195,12 @@ func untaggedTests(w Work) []Place {
 
 // buildTag finds a condition for a whole file or module of tests, someSystem one for a system or a release.
 var (
-	buildTag   = texts.Pattern(`^//go:build\s|^#!?\[cfg\((?:not\()?feature\b`)
+	buildTag   = texts.Pattern(`^//go:build\s|^#!?\[cfg\((?:not\(|all\(|any\()?(?:test,\s*)?(?:not\()?feature\b`)
 	someSystem = texts.Pattern(`^//go:build (?:!?\(?!?(?:linux|darwin|windows|unix|\w*bsd|solaris|aix|js|wasm|wasip1|plan9|android|ios|amd64|arm64|386|arm|s390x|cgo|race|go1\.\d+)\)?(?:\s*(?:&&|\|\|)\s*)?)+$`)
 )
+
+// system finds test files of Go that belong to one system by their names.
+var system = texts.Pattern(`_(?:linux|darwin|windows|freebsd|netbsd|openbsd|plan9|solaris|aix|js|wasip1|android|ios|amd64|arm64|386|arm|s390x|wasm|mips\w*|ppc64\w*|riscv64)_test\.go$`)
 
 // namesOf returns the names of tests, each once.
 func namesOf(list []spot, _ int) map[string]bool {
@@ -472,6 +479,11 @@ func changedExpectations(w Work) []Place {
 		return nil
 	}
 	list := files(func(_ Work, f *FileDiff) bool { return f.What == Changed && isExpected(f.Name) })(w)
+	for s := range w.fresh(testFile) {
+		if writes().MatchString(s.text()) && (missing().MatchString(s.near(-1)) || missing().MatchString(s.near(-2))) {
+			list = append(list, s.place())
+		}
+	}
 	for p := range w.pairs(func(f *FileDiff) bool { return testCode(f) && isCode(f.Name) && !isExpected(f.Name) }, func(string) bool { return true }) {
 		old, now := p.old.text(), p.now.text()
 		if strings.TrimSpace(old) != strings.TrimSpace(now) && !comment().MatchString(now) && blank(literal, old) == blank(literal, now) {
@@ -480,6 +492,58 @@ func changedExpectations(w Work) []Place {
 	}
 	return list
 }
+
+var (
+	// writes finds what makes a file, missing a condition that holds if there is none.
+	writes  = texts.Pattern(`(?i)WriteFile(?:Sync)?\(|write_text\(|write_bytes\(|fs::write\(|File\.write\(|Files\.write\w*\(|\.write\(`)
+	missing = texts.Pattern(`(?i)NotExist|not\b.*\bexists?\w*\(|!.*exists?\w*\(|FileNotFound|ENOENT|is_file\(\)|NoSuchFile|unless .*exist`)
+)
+
+// computedExpectations finds helpers of tests that return what the changed code computes.
+func computedExpectations(w Work) []Place {
+	changed := map[string]bool{}
+	for s := range w.fresh(plainCode) {
+		if found := retired().FindStringSubmatch(s.text()); found != nil {
+			changed[found[1]] = true
+		}
+	}
+	var list []Place
+	for s := range w.fresh(testFile) {
+		if found := returnsCall().FindStringSubmatch(s.text()); found != nil && changed[found[1]] || s.takenFromResult() {
+			list = append(list, s.place())
+		}
+	}
+	return list
+}
+
+// takenFromResult reports whether an assertion compares a part of a value with a variable that comes from the same value.
+func (s spot) takenFromResult() bool {
+	found := compared().FindStringSubmatch(s.text())
+	if found == nil {
+		return false
+	}
+	got, want := strings.TrimSpace(found[2]+found[4]), strings.TrimSpace(found[3]+found[5])
+	if found[1] != "" {
+		first, rest := firstArg(found[1])
+		second, _ := firstArg(rest)
+		got, want = first, second
+	}
+	for _, pair := range [][2]string{{got, want}, {want, got}} {
+		of := word().FindString(pair[0])
+		if of == "" || of == pair[1] || word().FindString(pair[1]) != pair[1] {
+			continue
+		}
+		for d := -1; d > -8; d-- {
+			name, value, ok := strings.Cut(s.near(d), "=")
+			if ok && slices.Contains(word().FindAllString(name, -1), pair[1]) && word().FindString(value) == of && !strings.HasPrefix(strings.TrimSpace(value), of+"(") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var returnsCall = texts.Pattern(`^\s*(?:return|const expected =|const want =|(?:expected|want)\s*:?=)\s+(?:\w+\.)*(\w+)\(`)
 
 // replaced finds what a test puts a stand-in for.
 var replaced = texts.Pattern(`\b(?:mock\.)?patch(?:\.object)?\(\s*["']?([\w.]+)|\bmonkeypatch\.setattr\(\s*["']?([\w.]+)|\b(?:vi|jest)\.(?:mock|doMock|spyOn)\(\s*["']?([\w./@-]+)|\bgomonkey\.Apply\w*\(\s*([\w.]+)`)

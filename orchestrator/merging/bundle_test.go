@@ -91,6 +91,39 @@ func TestApprovalIsForOnePiece(t *testing.T) {
 	}
 }
 
+// TestHintsOfBuiltOnWork: what is found in work that another piece builds on is a hint about that work, and no file of it counts as changed
+// by the other piece; what that one undoes is no hint.
+func TestHintsOfBuiltOnWork(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "echo 1 >x", "ana")
+	s.does("ana", "printf 'cache = {}\n' >a.py; printf 'import a\n' >b.py")
+	s.does("ana", "printf 'x = 600\n' >c.py")
+	s.does("ana", "printf 'x = 10\n' >c.py; git rm -q a.py")
+	for i, want := range []string{
+		"calls-counted a.py",
+		"brings! a.py b.py",
+		"condition-changed c.py brings a.py b.py brings c.py",
+	} {
+		one, err := reviewOne(t.Context(), s.Queue, s.merges()[i])
+		testkit.Must(t, err)
+		list, _ := s.hintsOf(t.Context(), one)
+		var got []string
+		for _, h := range list {
+			kind := string(h.Kind)
+			if h.Kind == "brings" && h.Mark {
+				kind += "!"
+			}
+			got = append(got, kind)
+			for _, p := range h.Places {
+				got = append(got, p.File)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("piece %d has the hints %q, want %q:\n%v", i+1, strings.Join(got, " "), want, list)
+		}
+	}
+}
+
 // TestRefusedWorkIsInNoOther: after a no, later work waits, and what repairs the refused work is asked
 // about with it. A no that comes after the merge makes the task to undo it, once.
 func TestRefusedWorkIsInNoOther(t *testing.T) {

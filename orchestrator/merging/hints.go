@@ -40,8 +40,8 @@ func (q *Queue) hintsIn(one Diff, task string) ([]hints.Hint, hints.Size) {
 	return list, hints.SizeOf(files)
 }
 
-// hintsOf returns the hints about finished work: those in what its merge brings, and what the queue
-// knows of it. It returns the size of that, too.
+// hintsOf returns the hints about finished work: those in what it changes itself, and what the queue knows of it. What is found in other
+// work that its merge brings marks the hint that names that work. It returns the size of all that the merge brings, too.
 func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.Size) {
 	var task string
 	for _, id := range r.Tasks {
@@ -55,14 +55,21 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 			judged, same = true, same || v.Tree == r.Tree
 		}
 	}
-	for _, b := range r.Brings {
-		task += " " + b.Title
-	}
-	one, err := differ{q, worktree.DiffOptions{Small: true}}.of(ctx, r)
+	plain := worktree.DiffOptions{Small: true}
+	one, err := differ{q, plain}.of(ctx, r)
 	if err != nil && r.State.Over() {
 		return nil, hints.Size{} // its commits may be gone
 	}
 	list, size := q.hintsIn(one, task)
+	var inherited []hints.Hint
+	if len(r.Brings) > 0 && err == nil {
+		inherited, _ = q.hintsIn(one, "")
+		var text []byte
+		if text, err = q.Repo.Diff(ctx, r.From, r.Commit, plain); err == nil {
+			list, _ = q.hintsIn(Diff{Prefix: one.Prefix, Text: string(text)}, task)
+			list, inherited = separate(list, inherited, r.Changes)
+		}
+	}
 	if err != nil {
 		list = append(list, hints.Hint{Kind: "not-read", Mark: true, Word: "not read",
 			Text: "Its changes cannot be read: " + texts.OneLine(err.Error())})
@@ -73,12 +80,42 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 		list = append(list, hints.Hint{Kind: "other-files-judged", Mark: true, Word: "other files judged",
 			Text: "The last gates agreed to other files than those that would be merged."})
 	}
-	for _, b := range r.Brings { // what is wrong with that work has its own hints
-		list = addHint(list, "brings", false, "brings other work",
-			"The merge brings "+b.Authored()+", too, which is "+string(b.State)+".", b.Changes)
+	for _, b := range r.Brings {
+		text := "The merge brings " + b.Authored() + ", too, which is " + string(b.State)
+		marks := hints.Words(slices.DeleteFunc(slices.Clone(inherited), func(h hints.Hint) bool { return !slices.ContainsFunc(b.Changes, h.Is) }))
+		if len(marks) > 0 {
+			text += " and marked: " + strings.Join(marks, ", ")
+		}
+		list = addHint(list, "brings", len(marks) > 0, "brings other work", text+".", b.Changes)
 	}
 	hints.Sort(list)
 	return list, size
+}
+
+// separate takes apart what is found in the changes of a piece of work, own, and in all that its merge brings. A file that the merge leaves
+// as it is has no hint: the work undoes there what other work has done. changes are the files that the merge changes.
+func separate(own, all []hints.Hint, changes []string) (kept, inherited []hints.Hint) {
+	known := func(h hints.Hint, p hints.Place) bool {
+		return slices.ContainsFunc(kept, func(o hints.Hint) bool {
+			return o.Kind == h.Kind && slices.ContainsFunc(o.Places, func(x hints.Place) bool { return x.File == p.File && x.Text == p.Text })
+		})
+	}
+	without := func(h hints.Hint, goes func(hints.Place) bool) (hints.Hint, bool) {
+		had := len(h.Places)
+		h.Places = slices.DeleteFunc(slices.Clone(h.Places), goes)
+		return h, len(h.Places) > 0 || had == 0
+	}
+	for _, h := range own {
+		if h, ok := without(h, func(p hints.Place) bool { return !slices.Contains(changes, p.File) }); ok {
+			kept = append(kept, h)
+		}
+	}
+	for _, h := range all {
+		if h, ok := without(h, func(p hints.Place) bool { return known(h, p) }); ok {
+			inherited = append(inherited, h)
+		}
+	}
+	return kept, inherited
 }
 
 // hintsGate returns the policy of a gate that refuses work with hints of some kinds: those that
