@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/port"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -96,7 +97,7 @@ func (t *team) checksOf() api.Checks {
 // task hooks in the lead's session.
 func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	if as == "" {
-		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.t.Seats.Lead().Teammate().Fire, Force: force}, nil
+		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.t.Seats.Lead().Mate().Fire, Force: force}, nil
 	}
 	s, ok := q.t.Seats.Of(as)
 	if !ok {
@@ -210,7 +211,7 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 		// A turn that has begun since has the text.
 		if s, ok := q.t.Seats.Of(m.To); ok && r.Now && !takes[m.To] && s.Turn() == turns[m.To] {
 			kind := s.Member.CurrentAgent().Kind
-			s.Teammate().CutShort(m.ID, kind == configs.ACP || kind == configs.Command)
+			s.Mate().Signal(port.Signal{Message: m.ID, Turn: kind == configs.ACP || kind == configs.Command})
 			continue
 		}
 		if !takes[m.To] || len(r.WaitFor) > 0 {
@@ -252,7 +253,7 @@ func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.In
 		reply.Held = true
 	}
 	if reply.Interrupted {
-		s.Teammate().Interrupt("a person interrupted the turn")
+		s.Interrupt("a person interrupted the turn")
 	}
 	return reply, nil
 }

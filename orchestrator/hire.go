@@ -126,22 +126,20 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 			h.copies.Forget(s.Member.Name)
 		}
 	}()
+	if h.roster != nil && len(h.o.on(s.Member.Member)) > 0 {
+		return h.makeAfar(ctx, s)
+	}
 	file, history, unfit, err := launch.OpenTranscript(h.o.place, s.Member)
 	if err != nil {
 		return crew.Occupant{}, err
 	}
 	s.OnClose(file.Close)
-	if err := h.openFolders(ctx, s.Member); err != nil {
+	if err := h.openFolders(ctx, s); err != nil {
 		return crew.Occupant{}, err
 	}
 	workdir := workspace.NewWorkdir(s.Member.Dir)
-	// The mode of the spec is only the usual one: a mode that the lead or a person has
-	// given, and that of an approved plan, outlast a restart and take precedence.
-	permissions, err := h.o.policyOf(s.Member, h.hooks.Layers().Settings, h.o.team())
+	permissions, err := h.startingPolicy(ctx, s)
 	if err != nil {
-		return crew.Occupant{}, err
-	}
-	if permissions.Mode, err = h.Asks.Plans.StartingMode(ctx, s.Member); err != nil {
 		return crew.Occupant{}, err
 	}
 	letters, err := mail.Folder(h.o.place.Mail()).Make(s.Member.Name)
@@ -190,23 +188,45 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 	}
 	// After the options are complete, because it reads the member's directory from them.
 	h.surround(&options, s.Member, shown)
+	h.beGuest(ctx, &options, s)
 	if mate, err = teammate.New(options); err != nil {
 		return crew.Occupant{}, err
 	}
 	caller := &mcp.Caller{
 		Member: s.Member, Life: &s.Life, Teammate: mate, Rights: mate.Rights(),
-		Asker: h.Asks.Asker(s.Member.Name),
+		Asker: options.Asker,
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
 	}
 	return crew.Occupant{Teammate: mate, Permissions: permissions, Caller: caller, Unfit: unfit}, nil
 }
 
+// startingPolicy returns the rules with which a member's life begins.
+//
+// The mode of the spec is only the usual one: a mode that the lead or a person has
+// given, and that of an approved plan, outlast a restart and take precedence.
+func (h *seatBuilder) startingPolicy(ctx context.Context, s *crew.Seat) (permission.Policy, error) {
+	p, err := h.o.policyOf(s.Member, h.hooks.Layers().Settings, h.o.team())
+	if err != nil {
+		return p, err
+	}
+	if g := s.Guest(); g != nil {
+		p.Mode = g.Order().Mode
+		return p, nil
+	}
+	p.Mode, err = h.Asks.Plans.StartingMode(ctx, s.Member)
+	return p, err
+}
+
 // openFolders makes the folders in which a member works and keeps its notes.
-func (h *seatBuilder) openFolders(ctx context.Context, m *members.Member) error {
-	if err := h.copies.AssignDir(ctx, m); err != nil {
+func (h *seatBuilder) openFolders(ctx context.Context, s *crew.Seat) error {
+	m := s.Member
+	err := h.copies.AssignDir(ctx, m)
+	if g := s.Guest(); err == nil && g != nil {
+		err = g.TakeCopy(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	var err error
 	if m.Remembers, err = memory.Open(h.o.place.Memory(), m); err != nil {
 		h.Journal.Append(events.Event{Member: m.Name, Data: events.Warning{Text: err.Error()}})
 	}
@@ -217,7 +237,7 @@ func (h *seatBuilder) openFolders(ctx context.Context, m *members.Member) error 
 // judge.
 func (h *seatBuilder) gatesOf(s *crew.Seat) teamhooks.Gated {
 	return teamhooks.Gated{Live: h.hooks, Tell: func(g events.GateAsked) {
-		h.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: g})
+		h.note(context.Background(), s, g)
 	}}
 }
 
@@ -275,7 +295,7 @@ func (h *seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir 
 		Denied: func(output, dir string) string {
 			denied := box.Denials(output, dir)
 			for _, d := range denied {
-				h.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: d})
+				h.note(ctx, s, d)
 			}
 			return boxes.Explain(denied)
 		},

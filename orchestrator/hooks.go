@@ -96,7 +96,9 @@ func (h *seatBuilder) hookRunner() (*runner.Runner, error) {
 			member := ""
 			if s, ok := h.Seats.BySession(in.SessionID); ok {
 				member = s.Member.Name
-				defer s.Teammate().PauseTimeout()()
+				if mate := s.Teammate(); mate != nil {
+					defer mate.PauseTimeout()()
+				}
 			}
 			return h.slots.Acquire(ctx, member)
 		},
@@ -199,12 +201,16 @@ func (h *seatBuilder) warnOfTooMany(in hooks.Input, command, warning string) {
 func (h *seatBuilder) hookMember(s *crew.Seat) teamhooks.Member {
 	return teamhooks.Member{
 		Spec: s.Member, Permissions: s.Permissions,
-		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) { return s.Teammate().Fire(ctx, p) },
+		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) { return s.Mate().Fire(ctx, p) },
 		Spent: func(asked events.ModelAsked) {
 			name := s.Member.Name
 			// The use counts in this run in any case. Only the line in the transcript is
-			// missing, by which the next run would count it again.
-			if err := s.Teammate().Spend(asked.Usage); err != nil {
+			// missing, by which the next run would count it again. Without a teammate its
+			// host has the transcript.
+			if mate := s.Teammate(); mate == nil {
+				purse := h.Ledger.Purse(name)
+				purse.Spend(asked.Usage, purse.Price(asked.Usage, asked.Model))
+			} else if err := mate.Spend(asked.Usage); err != nil {
 				h.Log.Warn("the use of a hook will not count in the next run", "member", name, "err", err)
 			}
 			h.Journal.Append(events.Event{Member: name, Turn: s.Turn(), Data: asked})

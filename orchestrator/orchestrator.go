@@ -110,6 +110,8 @@ type Overrides struct {
 	LosesPoke   func() bool                               // reports whether the crew loses a poke
 	JournalFile func(state.JournalFile) state.JournalFile // wraps the journal's file, to inject failures
 	Sandbox     *sandbox.Support                          // what the system can hold; nil: what it says
+	Nodes       Nodes                                     // other hosts for members; nil: as the spec says
+	On          func(member string) []string              // labels of the node of a member; nil: as the spec says
 }
 
 // Orchestrator runs one team once. Create it with New.
@@ -134,6 +136,8 @@ type thisRun struct {
 	left      workcopies.Remains // working copies of a run that Options.Fresh forgets
 	tape      *recordings.Tape   // of what models are asked; nil: none
 	lead      *coordinator       // nil: the team's data is on this host
+	nodes     Nodes              // other hosts for members; nil: there are none
+	hosted    *hosting           // nil: the run hosts no members of a team that another host leads
 }
 
 // New checks that a team can run: every file that its spec names can be read and
@@ -227,9 +231,14 @@ func (o *Orchestrator) Merge(ctx context.Context, r api.MergeRequest) (api.Merge
 }
 
 // run runs the team for a purpose.
-func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Ending, err error) {
+func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (Ending, error) {
 	only.Trigger = string(o.opts.Setup)
-	this := thisRun{only: only, started: time.Now()}
+	return o.runFor(ctx, thisRun{only: only, nodes: o.opts.Overrides.Nodes})
+}
+
+// runFor is run with more of what a run is.
+func (o *Orchestrator) runFor(ctx context.Context, this thisRun) (ending Ending, err error) {
+	this.started = time.Now()
 	defer o.readers.end()
 	defer func() { err = o.short.Explain(o.place, err) }()
 	_, absent := os.Stat(o.place.Dir)
@@ -480,6 +489,7 @@ func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
 	g.Add(func() error { return t.people.Run(crewCtx) }, func(error) {})
 	g.Add(func() error { return t.templates.Serve(crewCtx, t.grow) }, func(error) {})
 	g.Add(func() error { return t.lead.keep(crewCtx) }, func(error) {})
+	g.Add(func() error { return t.serveNodes(crewCtx) }, func(error) {})
 	g.Add(func() error { return watchStore(crewCtx, t.Store, t.Journal) }, func(error) {})
 	if t.o.opts.OwnProcess {
 		g.Add(func() error {

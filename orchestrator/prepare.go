@@ -57,7 +57,7 @@ func (t *team) prepare(ctx context.Context) (previousRun, error) {
 	}
 	// Nothing is loaded and keyEnded stays as it is, so the next run decides as if this one
 	// had not been.
-	if t.only.Merge != nil { // there are no turns, so the next run loads what is new
+	if t.only.Merge != nil || t.only.Host != nil { // there are no turns, so the next run loads what is new
 		e.goal = goal.Given
 		return e, nil
 	}

@@ -71,7 +71,7 @@ func (t *team) purpose() crew.Purpose {
 		return by
 	}
 	p.Judge = func(ctx context.Context, owner *crew.Seat, task string) (string, error) {
-		status, covey := tasks.Completed, teamtools.Actor{Fire: owner.Teammate().Fire}
+		status, covey := tasks.Completed, teamtools.Actor{Fire: owner.Mate().Fire}
 		_, _, err := t.Board.Update(ctx, covey, task, tasks.Patch{Status: &status})
 		if refused, ok := errors.AsType[*teamtools.RefusedError](err); ok {
 			return refused.Feedback, nil

@@ -26,6 +26,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/notices"
+	"github.com/coveyteam/covey/orchestrator/port"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -72,6 +73,7 @@ type seatBuilder struct {
 	copies    *workcopies.Trees
 	tools     *mcp.Server  // serves agent programs over MCP
 	servers   *mcp.Clients // MCP servers of the spec and of plugins
+	roster    *port.Roster // members on other hosts; nil: there are none
 }
 
 // opened is what a run has opened before it makes its team.
@@ -116,10 +118,10 @@ func newTeam(
 	builder := o.newSeatBuilder(ctx, this, found, crew.Deps{
 		Team: o.team, Store: store, Journal: j, Place: o.place, Short: &o.short, Bus: found.bus, State: found.state, Log: o.opts.Log, Clock: clock,
 		Processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }),
-		Loop:      loop, Stalled: stalled, Group: &members.Group{}, Seats: seats, Watch: &members.Watch{}, Holds: holds,
+		Loop:      loop, Stalled: stalled, Group: &members.Group{}, Seats: seats, Watch: &members.Watch{}, Holds: holds, Hosts: this.hosted != nil,
 	}, spawned, tell, control)
 	guard := trust.NewGuard(o.place, j.Warn)
-	return &team{
+	t := &team{
 		seatBuilder: builder, control: control, trust: guard, crew: crew.New(builder.Deps, builder.makeOccupant),
 		reload: teamhooks.NewReloader(teamhooks.ReloaderDeps{
 			Team: o.team(), Layers: o.hooks(), Managed: o.opts.ManagedFolders, Watch: builder.around.files.Watch(),
@@ -129,7 +131,11 @@ func newTeam(
 			Team: o.team, Store: store, Journal: j, Clock: clock, Log: o.opts.Log, Processes: builder.Processes,
 			Environ: builder.environ, Terminal: o.opts.Terminal, Page: func() string { return withoutToken(o.opts.Page.URL()) },
 		}),
-	}, nil
+	}
+	if this.hosted != nil {
+		this.hosted.team = t
+	}
+	return t, nil
 }
 
 // newSeatBuilder makes the features of a team, each of those above it. What they have to know of
@@ -210,7 +216,7 @@ func (o *Orchestrator) newSeatBuilder(
 		live, d.Holds, tools, asks, merges, copies, spawned, sockets, all,
 	}
 	return &seatBuilder{
-		o: o, thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets, boxes: all,
+		o: o, roster: newRoster(this.nodes), thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets, boxes: all,
 		around: workspaceFilesOf(ctx, o.team().Workspace), goals: goals, times: times, hooks: live,
 		settings: settings, slots: slots, policies: policies, templates: spawned, copies: copies, tools: tools, servers: servers,
 	}

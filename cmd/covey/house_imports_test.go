@@ -96,11 +96,12 @@ var floors = []arrows{
 		"orchestrator/api orchestrator/members orchestrator/hookinfo orchestrator/inbox orchestrator/launch orchestrator/mcp " +
 		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/state orchestrator/view orchestrator/workcopies " +
 		"orchestrator/merging orchestrator/teamtools orchestrator/trust"},
+	{"orchestrator/port", "hooks tasks events teammate teammate/agent orchestrator/worktree"},
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* events teammate teammate/agent teammate/transcript teammate/builtin/tools " +
 		"teammate/permission " +
 		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/hookinfo orchestrator/inbox " +
 		"orchestrator/launch orchestrator/mcp orchestrator/merging " +
-		"orchestrator/plan orchestrator/process " +
+		"orchestrator/plan orchestrator/port orchestrator/process " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/view orchestrator/writes"},
 	// Parts that have no row of their own; only the root and commands import them.
 	{"orchestrator/*", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/*"},

@@ -59,7 +59,7 @@ func (c *Crew) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 // they may be slow.
 func (c *Crew) notify(ctx context.Context, s *Seat, n hooks.NotificationInput) {
 	c.deps.Group.Go(func() {
-		if _, err := s.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+		if _, err := s.occupant.Mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			c.deps.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	})

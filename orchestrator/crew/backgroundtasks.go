@@ -16,7 +16,7 @@ func (s *Seat) BackgroundTasks() []hooks.BackgroundTask {
 			})
 		}
 	}
-	return list
+	return append(list, s.afar().Runs...)
 }
 
 // teammateTask returns the id of a teammate as a background task. Recorded ids have nine

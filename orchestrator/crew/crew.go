@@ -69,6 +69,7 @@ type Deps struct {
 	Notes      *teamtools.Notes
 	Parts      []Part      // the features of the team, in the order in which they are told
 	StaysUp    func() bool // whether the team stays up when all is done
+	Hosts      bool        // another host leads the team: only its lead gets a seat with SeatAll
 }
 
 // Crew makes the members take turns. The goroutine of Run directs the team; each member
@@ -150,6 +151,9 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (end plan.Move, err 
 	}
 	if d.purpose.Decide != nil {
 		return d.atDecide(ctx)
+	}
+	if d.purpose.Host != nil {
+		return d.atHost(mctx)
 	}
 	c.expected.Store(int64(len(c.deps.Seats.All())))
 	for _, s := range c.deps.Seats.All() {

@@ -19,16 +19,7 @@ import (
 func (s *Seat) Sink(ctx context.Context) events.Sink {
 	c := s.crew
 	return func(e events.Event) {
-		e.Data = c.markEmpty(ctx, s, fillIdle(s, e.Data))
-		for _, p := range c.completers {
-			var err error
-			e, err = p.Complete(ctx, s.Member, e)
-			c.logError(ctx, s, err)
-		}
-		c.deps.Journal.Append(e)
-		for _, p := range c.watchers {
-			c.logError(ctx, s, p.Saw(ctx, s.Member, e))
-		}
+		e = s.Record(ctx, e)
 		switch data := e.Data.(type) {
 		case events.MemberStarted:
 			c.begin(s)
@@ -44,6 +35,23 @@ func (s *Seat) Sink(ctx context.Context) events.Sink {
 			c.logError(ctx, s, c.tellOfLimit(ctx, s, data))
 		}
 	}
+}
+
+// Record completes an event of the member, and shows it to the journal and to the parts. It returns the
+// event as it is in the journal.
+func (s *Seat) Record(ctx context.Context, e events.Event) events.Event {
+	c := s.crew
+	e.Data = c.markEmpty(ctx, s, fillIdle(s, e.Data))
+	for _, p := range c.completers {
+		var err error
+		e, err = p.Complete(ctx, s.Member, e)
+		c.logError(ctx, s, err)
+	}
+	c.deps.Journal.Append(e)
+	for _, p := range c.watchers {
+		c.logError(ctx, s, p.Saw(ctx, s.Member, e))
+	}
+	return e
 }
 
 // fillIdle adds to an idle event what the member itself does not know. Commands are cut to

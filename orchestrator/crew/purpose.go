@@ -19,6 +19,9 @@ type Purpose struct {
 	// Decide decides calls of members that do not work, and then the run ends; nil: it does not.
 	Decide func(context.Context, *Seats) error
 
+	// Host hosts members of a team that another host leads, until ctx ends; nil: it is no such run.
+	Host func(ctx context.Context) error
+
 	// Unjudged names one member for each folder in which files were changed without a task that
 	// gates could have judged; nil: nothing of the kind is asked.
 	Unjudged func(context.Context) []string
@@ -28,7 +31,7 @@ type Purpose struct {
 }
 
 // Works reports whether members take turns.
-func (p Purpose) Works() bool { return p.Merge == nil && !p.Setup && p.Decide == nil }
+func (p Purpose) Works() bool { return p.Merge == nil && !p.Setup && p.Decide == nil && p.Host == nil }
 
 // Merges describes what the run merges; empty if it is not for merging.
 func (p Purpose) Merges() string {
@@ -49,7 +52,7 @@ func (d *director) setUp(ctx context.Context) error {
 	if d.purpose.Trigger == "" || d.c.deps.Seats.Lead().Life.State().Gone != "" {
 		return nil
 	}
-	if err := d.c.deps.Seats.Lead().occupant.Teammate.Setup(ctx, d.purpose.Trigger); err != nil {
+	if err := d.c.deps.Seats.Lead().occupant.Mate.Setup(ctx, d.purpose.Trigger); err != nil {
 		return fmt.Errorf("the Setup hooks: %w", err)
 	}
 	return nil
@@ -63,6 +66,11 @@ func (d *director) atMerge(ctx context.Context) (plan.Move, error) {
 	}
 	d.purpose.Merged(done)
 	return plan.Move{Kind: plan.Finish, Done: true, Reason: merging.Became(*d.purpose.Merge, done)}, nil
+}
+
+// atHost runs a run that hosts members of another team.
+func (d *director) atHost(ctx context.Context) (plan.Move, error) {
+	return plan.Move{Kind: plan.Finish, Reason: "it hosts no members any more"}, d.purpose.Host(ctx)
 }
 
 // atDecide runs a run that only decides calls.

@@ -15,10 +15,12 @@ import (
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/port"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -29,7 +31,8 @@ type Seat struct {
 	Member *members.Member
 	Life   members.Life
 
-	late     bool // it was added while the team runs
+	late     bool        // it was added while the team runs
+	guest    *port.Guest // the team is on another host; nil: it is here
 	crew     *Crew
 	received mail.Received // mail from the bus
 
@@ -48,17 +51,24 @@ type Seat struct {
 // takes its mail and reports its events through the seat; nobody else sees a seat before
 // it has its occupant.
 type Occupant struct {
-	Teammate    *teammate.Teammate
-	Permissions permission.Policy // the rules that the teammate was made with
-	Caller      *mcp.Caller       // the member as an MCP caller
-	Unfit       string            // why the member does not begin in this run; empty: it begins
+	Teammate    *teammate.Teammate // nil: the member is on another host
+	Mate        port.Mate          // nil: Teammate
+	Permissions permission.Policy  // the rules that the teammate was made with
+	Caller      *mcp.Caller        // the member as an MCP caller
+	Unfit       string             // why the member does not begin in this run; empty: it begins
 }
 
-// Teammate returns the member's teammate.
+// Mate returns what the crew tells the member by.
+func (s *Seat) Mate() port.Mate { return s.occupant.Mate }
+
+// Teammate returns the member's teammate; nil: the member is on another host.
 func (s *Seat) Teammate() *teammate.Teammate { return s.occupant.Teammate }
 
 // Caller returns the member as an MCP caller.
 func (s *Seat) Caller() *mcp.Caller { return s.occupant.Caller }
+
+// Interrupt interrupts the member's turn.
+func (s *Seat) Interrupt(reason string) { s.occupant.Mate.Signal(port.Signal{Interrupt: reason}) }
 
 // OnClose adds a function that Close calls.
 func (s *Seat) OnClose(closer func() error) { s.closers = append(s.closers, closer) }
@@ -75,7 +85,7 @@ func (s *Seat) UseWorkspace(set *tools.Set, skills *tools.Skills) {
 
 // HasBackground reports whether commands of the member's tools run in the background.
 func (s *Seat) HasBackground() bool {
-	return slices.ContainsFunc(s.sets(), (*tools.Set).HasBackground)
+	return len(s.afar().Runs) > 0 || slices.ContainsFunc(s.sets(), (*tools.Set).HasBackground)
 }
 
 // sets returns the member's workspace tools.
@@ -93,7 +103,16 @@ func (s *Seat) AwaitedRun() string {
 			return r.String()
 		}
 	}
-	return ""
+	return s.afar().Awaited
+}
+
+// afar returns what a member on another host does in the background. The tools of others belong to the
+// seat.
+func (s *Seat) afar() port.State {
+	if s.occupant.Teammate != nil {
+		return port.State{}
+	}
+	return s.occupant.Mate.State()
 }
 
 // TellAwaitedRun reports which command in the background the member waits for, if that has changed, and
@@ -141,13 +160,22 @@ func (s *Seat) view() plan.Seat {
 		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: members.Skills(s.Member.Member),
 		OnlyReads: s.Member.OnlyReads(), Nudged: now.Nudged, Refused: did.Refused,
 	}
-	v.Runs, v.Helped = s.AwaitedRun() != "", s.occupant.Teammate.Helpers() > 0
+	v.Runs, v.Helped = s.AwaitedRun() != "", s.occupant.Mate.State().Helpers > 0
 	return v
 }
 
 // TeamTools returns the team's tools for the member, under the given names.
 func (s *Seat) TeamTools(names teamtools.ToolNames) ([]teamtools.Tool, error) {
-	return s.crew.deps.Board.Tools(names, teamtools.Caller{Member: s.Member, Act: s.Actor})
+	list, err := s.crew.deps.Board.Tools(names, teamtools.Caller{Member: s.Member, Act: s.Actor})
+	if s.guest == nil {
+		return list, err
+	}
+	for i, t := range list {
+		list[i] = t.By(func(ctx context.Context, call agent.ToolCall) agent.ToolResult {
+			return s.guest.Tool(ctx, port.ToolCall{Tool: t.Spec().Name, Program: names == teamtools.MCPNames, Call: call}, t.Gated)
+		})
+	}
+	return list, err
 }
 
 // Actor returns the member as the actor of a change.
@@ -155,7 +183,7 @@ func (s *Seat) Actor(callID string) teamtools.Actor {
 	a := teamtools.Actor{
 		Actor: actors.Actor{Name: s.Member.Name, Session: s.Member.Session.Epoch, CallID: callID},
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-			return s.occupant.Teammate.Fire(ctx, p)
+			return s.occupant.Mate.Fire(ctx, p)
 		},
 	}
 	// Task hooks of the lead name no teammate and cannot stop it: without its lead a team
@@ -176,8 +204,12 @@ func (s *Seat) Permissions() permission.Policy {
 // Reconfigure replaces the member's configured rules, from its next decision on.
 //
 // Only one goroutine at a time may call it, because the old policy is read before the new
-// one is set. Rights that hooks or people have added during the session stay.
+// one is set. Rights that hooks or people have added during the session stay. A node reconfigures its members
+// itself.
 func (s *Seat) Reconfigure(p permission.Policy) {
+	if s.occupant.Teammate == nil {
+		return
+	}
 	s.occupant.Teammate.Rights().Reconfigure(s.Permissions(), p)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -95,10 +95,10 @@ func (l *Seats) Member(name string) (*members.Member, bool) {
 	return s.Member, true
 }
 
-// Caller returns a member as an MCP caller, in its current life.
+// Caller returns a member as an MCP caller, in its current life. Members on other hosts call there.
 func (l *Seats) Caller(member string) (*mcp.Caller, bool) {
 	s, ok := l.Of(member)
-	if !ok {
+	if !ok || s.Caller() == nil {
 		return nil, false
 	}
 	return s.Caller(), true
@@ -146,7 +146,7 @@ func (l *Seats) Turn(member string) int {
 // SetMode sets the permission mode of a member that has a seat.
 func (l *Seats) SetMode(member, mode string) error {
 	if s, ok := l.Of(member); ok {
-		return s.Teammate().Rights().SetMode(mode)
+		return s.Mate().SetMode(mode)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (l *Seats) Fire(ctx context.Context, member string, p hooks.Payload) (hooks
 	if !ok {
 		s = l.Lead()
 	}
-	return s.Teammate().Fire(ctx, p)
+	return s.Mate().Fire(ctx, p)
 }
 
 // GoneFor returns why a member takes no more turns; empty if it does, or has no seat.
@@ -184,7 +184,7 @@ func (l *Seats) Members() []*members.Member {
 // Interrupt interrupts the turn of a member that has a seat.
 func (l *Seats) Interrupt(member, reason string) {
 	if s, ok := l.Of(member); ok {
-		s.Teammate().Interrupt(reason)
+		s.Interrupt(reason)
 	}
 }
 

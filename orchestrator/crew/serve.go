@@ -26,7 +26,7 @@ func (c *Crew) serve(ctx context.Context, s *Seat) {
 // runMember runs a member until it rests or its life ends.
 func (c *Crew) runMember(ctx context.Context, s *Seat) {
 	for {
-		err := s.occupant.Teammate.Run(ctx)
+		err := s.occupant.Mate.Run(ctx)
 		if !errors.Is(err, teammate.ErrResting) {
 			c.finishLife(ctx, s, err)
 			return
@@ -65,6 +65,8 @@ func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	case err == nil && now.Halting == "":
 	case err == nil:
 		c.halted(ctx, s, now.Halting)
+	case asMoved(err) != nil:
+		c.moved(ctx, s, asMoved(err))
 	case errors.Is(err, teammate.ErrHalted):
 		c.halted(ctx, s, err.Error())
 	default:

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/port"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -59,7 +60,7 @@ func (c *Crew) shutdownAnswered(ctx context.Context, r requests.Request) {
 	if r.State == requests.Expired {
 		reason, grace = reason+" (it did not answer)", 0
 	} else {
-		s.occupant.Teammate.Leave()
+		s.occupant.Mate.Signal(port.Signal{Leave: true})
 	}
 	c.dismissMember(ctx, s, reason, grace)
 }
@@ -82,7 +83,7 @@ func (c *Crew) dismissMember(ctx context.Context, s *Seat, reason string, grace 
 			after time.Duration
 			do    func()
 		}{
-			{grace, func() { s.occupant.Teammate.Interrupt("it leaves the team: " + reason) }},
+			{grace, func() { s.Interrupt("it leaves the team: " + reason) }},
 			{lastGrace, func() { c.killMember(s) }},
 		} {
 			select {
@@ -104,7 +105,7 @@ func (c *Crew) dismissMember(ctx context.Context, s *Seat, reason string, grace 
 // continue, at a cost, until lastCall is over.
 func (c *Crew) afterCall(s *Seat) {
 	if leaves := s.Life.State().Leaving; leaves != "" {
-		s.occupant.Teammate.Interrupt("it leaves the team: " + leaves)
+		s.Interrupt("it leaves the team: " + leaves)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/port"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -25,6 +26,9 @@ import (
 // the members before have theirs.
 func (c *Crew) SeatAll(ctx context.Context) error {
 	members := slices.Collect(c.deps.Team().Each()) // which seats share: copies would cost memory
+	if c.deps.Hosts {
+		members = members[:1]
+	}
 	sessions, errs := make([]actors.Member, len(members)), make([]error, len(members))
 	var attaching sync.WaitGroup // at the same time, because those who wait share a commit
 	for i, m := range members {
@@ -175,8 +179,13 @@ func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error)
 // open. A member that a hook has stopped permanently gets a seat too, so that its tasks,
 // mail and cost are shown; it takes no turns.
 func (c *Crew) newSeat(ctx context.Context, m *configs.Member, session actors.Member) (*Seat, error) {
+	return c.newSeatOf(ctx, m, session, nil)
+}
+
+// newSeatOf is newSeat for a guest, or for a member of this host if guest is nil.
+func (c *Crew) newSeatOf(ctx context.Context, m *configs.Member, session actors.Member, guest *port.Guest) (*Seat, error) {
 	s := &Seat{Member: &members.Member{Member: m, Lead: m.Name == c.deps.Team().Lead.Name, Session: session}, crew: c,
-		received: mail.Received{Member: m.Name}}
+		received: mail.Received{Member: m.Name}, guest: guest}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}
@@ -184,6 +193,9 @@ func (c *Crew) newSeat(ctx context.Context, m *configs.Member, session actors.Me
 	if err != nil {
 		s.Close(c.deps.Log)
 		return nil, err
+	}
+	if occupant.Mate == nil {
+		occupant.Mate = port.Local{Teammate: occupant.Teammate}
 	}
 	s.occupant = occupant
 	return s, nil

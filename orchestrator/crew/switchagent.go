@@ -5,7 +5,7 @@ import "context"
 // switchAgent gives an idle member the agent for its next turn.
 func (c *Crew) switchAgent(s *Seat) {
 	if a, changed := c.deps.Logins.Switch(s.Member); changed {
-		s.occupant.Teammate.Renew(s.Member.FallbackAgent())
+		s.occupant.Mate.Renew(s.Member.FallbackAgent())
 		// The ledger prices what the member uses by its agent's models.
 		c.deps.Ledger.SetAgent(s.Member.Name, a)
 	}

@@ -12,6 +12,9 @@ import (
 // the member takes no turns until the next covey up. It keeps its tasks.
 func (c *Crew) ready(ctx context.Context, s *Seat) bool {
 	reason := s.occupant.Unfit
+	if reason == "" && s.occupant.Teammate == nil { // its host prepares it
+		return true
+	}
 	if reason == "" {
 		err := tell(c, func(p Preparer) error { return p.Ready(ctx, s.Member) })
 		if err == nil {

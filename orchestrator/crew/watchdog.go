@@ -41,7 +41,7 @@ func (c *Crew) watched() []members.Watched {
 	list := make([]members.Watched, len(seats))
 	for i, s := range seats {
 		m := members.Watched{
-			Name: s.Member.Name, Helped: s.occupant.Teammate.Helpers() > 0,
+			Name: s.Member.Name, Helped: s.occupant.Mate.State().Helpers > 0,
 			Waits:  c.deps.State.WaitsOnOthers(s.Member.Name),
 			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
 		}
@@ -71,7 +71,7 @@ func (c *Crew) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFoun
 		// Before the interrupt, or the loop could remind the idle member of its task first.
 		err := c.giveUpOn(ctx, s, "twice in a row "+f.Reason)
 		if s.Turn() == turn { // it may have ended by itself meanwhile
-			s.occupant.Teammate.Interrupt("covey's watchdog: " + f.Reason)
+			s.Interrupt("covey's watchdog: " + f.Reason)
 		}
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *Crew) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFoun
 	if err != nil {
 		return err
 	}
-	s.occupant.Teammate.Interrupt("covey's watchdog: " + f.Reason)
+	s.Interrupt("covey's watchdog: " + f.Reason)
 	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
 		s.Member.Name, f.Reason))
 }

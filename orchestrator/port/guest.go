@@ -205,15 +205,14 @@ func (g *Guest) Passed(ctx context.Context, list []tasks.Task) error {
 }
 
 // Tool calls a team tool. gated is set for one that judges the member's work.
-func (g *Guest) Tool(ctx context.Context, call agent.ToolCall, program, gated bool) agent.ToolResult {
-	var copy worktree.Snapshot
+func (g *Guest) Tool(ctx context.Context, c ToolCall, gated bool) agent.ToolResult {
 	var err error
 	if gated {
-		copy, err = g.give(ctx)
+		c.Copy, err = g.give(ctx)
 	}
 	var out Answered
 	if err == nil {
-		out, err = g.ask(ctx, Ask{Tool: &ToolCall{call, program, copy}})
+		out, err = g.ask(ctx, Ask{Tool: &c})
 	}
 	if err != nil {
 		return agent.Failed("the team cannot be asked: %v; try again", err)
@@ -228,19 +227,21 @@ func (g *Guest) Notice(ctx context.Context, id, text string) error {
 }
 
 // Asker returns who decides calls of the member. ctx is that of its life.
-func (g *Guest) Asker(ctx context.Context) teammate.Asker { return guestAsker{g, ctx} }
+func (g *Guest) Asker(ctx context.Context) teammate.Asker {
+	return guestAsker{g, func() bool {
+		s, err := g.Standing(ctx)
+		return err == nil && s.Present
+	}}
+}
 
 // guestAsker is the Asker of a Guest.
 type guestAsker struct {
 	*Guest
-	life context.Context
+	present func() bool
 }
 
 // Present reports whether somebody can be asked.
-func (a guestAsker) Present() bool {
-	s, err := a.Standing(a.life)
-	return err == nil && s.Present
-}
+func (a guestAsker) Present() bool { return a.present() }
 
 // Ask asks.
 func (a guestAsker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {

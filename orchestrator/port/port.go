@@ -94,9 +94,10 @@ type Passed struct {
 
 // ToolCall is a call of a team tool.
 type ToolCall struct {
+	Tool    string            `json:"tool"`
+	Program bool              `json:"program,omitempty"` // Tool is the name for agent programs
 	Call    agent.ToolCall    `json:"call"`
-	Program bool              `json:"program,omitempty"` // Call.Name is the name for agent programs
-	Copy    worktree.Snapshot `json:"copy"`              // what the member's copy has; zero: as last time
+	Copy    worktree.Snapshot `json:"copy"` // what the member's copy has; zero: as last time
 }
 
 // Question asks about a tool call.

@@ -55,6 +55,12 @@ type Tool struct {
 // Run carries out one call.
 func (t Tool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult { return t.run(ctx, call) }
 
+// By returns the tool with calls that run carries out.
+func (t Tool) By(run func(ctx context.Context, call agent.ToolCall) agent.ToolResult) Tool {
+	t.run = run
+	return t
+}
+
 // Repair converts the input of a call to the form that the tool reads. It returns
 // input that is not an object unchanged.
 func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.repair(input) }

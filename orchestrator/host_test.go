@@ -1,0 +1,241 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/testkit"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/port"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
+)
+
+// cable connects a coordinator with one node at a time, in one process. All that it carries is JSON.
+type cable struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced with each change
+	node    *plug
+	lost    map[string]bool
+	ask     func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error)
+	report  func(ctx context.Context, node, member string, body json.RawMessage) error
+}
+
+// plug is the node's end of a cable.
+type plug struct {
+	*cable
+	name   string
+	gone   chan struct{}
+	handle func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)
+	order  sync.Mutex // held while a report is delivered
+}
+
+func newCable() *cable { return &cable{changed: make(chan struct{}), lost: map[string]bool{}} }
+
+// until waits until ready returns true. ready is called with mu held.
+func (c *cable) until(ctx context.Context, ready func() bool) error {
+	for {
+		c.mu.Lock()
+		ok, changed := ready(), c.changed
+		c.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// change changes the cable.
+func (c *cable) change(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// plug makes the end of a node.
+func (c *cable) plug(name string) *plug {
+	return &plug{cable: c, name: name, gone: make(chan struct{})}
+}
+
+// cut takes a node away.
+func (p *plug) cut(lost bool) {
+	p.change(func() {
+		p.lost[p.name] = lost
+		if p.node == p {
+			p.node = nil
+		}
+		close(p.gone)
+	})
+}
+
+func (c *cable) Seat(ctx context.Context, _ string, labels []string) (string, <-chan struct{}, func(), error) {
+	var p *plug
+	err := c.until(ctx, func() bool {
+		p = c.node
+		return p != nil && slices.Contains(labels, "big")
+	})
+	if err != nil {
+		return "", nil, nil, err
+	}
+	return p.name, p.gone, func() {}, nil
+}
+
+func (c *cable) Order(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error) {
+	c.mu.Lock()
+	p := c.node
+	c.mu.Unlock()
+	if p == nil || p.name != node {
+		return nil, errors.New("the node is gone")
+	}
+	return p.handle(ctx, member, method, in)
+}
+
+func (c *cable) Lost(node string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost[node]
+}
+
+func (c *cable) Serve(ctx context.Context,
+	ask func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error),
+	report func(ctx context.Context, node, member string, body json.RawMessage) error,
+) error {
+	c.change(func() { c.ask, c.report = ask, report })
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func (p *plug) Serve(ctx context.Context, handle func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)) error {
+	p.handle = handle
+	p.change(func() { p.node, p.lost[p.name] = p, false })
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func (p *plug) Ask(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error) {
+	select {
+	case <-p.gone:
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	default:
+	}
+	out, err := p.ask(ctx, p.name, member, method, in)
+	for _, known := range port.Errors {
+		if errors.Is(err, known) {
+			return out, known
+		}
+	}
+	if err != nil {
+		err = errors.New(err.Error())
+	}
+	return out, err
+}
+
+func (p *plug) Report(ctx context.Context, member string, body json.RawMessage) error {
+	p.order.Lock()
+	defer p.order.Unlock()
+	select {
+	case <-p.gone:
+		return nil
+	default:
+		return p.report(ctx, p.name, member, body)
+	}
+}
+
+// afar is a team of a lead, ana and ben, of which ana and ben work on another host.
+type afar struct {
+	teamtest.Grove
+	*cable
+	node *teamtest.Rig
+	dir  string
+}
+
+func newAfar(t *testing.T, files map[string]string) *afar {
+	t.Helper()
+	a := &afar{Grove: teamtest.NewGrove(t, files), cable: newCable(), dir: testkit.Folder(t)}
+	testkit.Shell(t, a.Dir, "git init -q --bare "+a.dir+"/origin.git && git remote add origin "+a.dir+"/origin.git && git push -q origin HEAD:main")
+	testkit.Shell(t, a.dir, "git clone -q -b main origin.git clone")
+	a.node = &teamtest.Rig{T: t, Dir: filepath.Join(a.dir, "clone"), Home: t.TempDir(), Log: &strings.Builder{}}
+	return a
+}
+
+// host runs a node until stop is called.
+func (a *afar) host(name string) (p *plug, stop func()) {
+	a.T.Helper()
+	o := a.node.Orchestrator(orchestrator.Options{})
+	p = a.plug(name)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- o.Host(ctx, p) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			a.T.Errorf("the node ended with: %v", err)
+		}
+	})
+	a.T.Cleanup(stop)
+	return p, stop
+}
+
+// options are those of the coordinator.
+func (a *afar) options() orchestrator.Options {
+	return orchestrator.Options{Overrides: orchestrator.Overrides{Nodes: a.cable, On: func(member string) []string {
+		if member == "lead" {
+			return nil
+		}
+		return []string{"big"}
+	}}}
+}
+
+const afarGate = `merge: {into: main}
+gates: {task: ['./gate.sh']}
+`
+
+// TestMembersAfar: members of another host, which shares nothing with this one but git's remote, work on
+// tasks, pass gates there, and their work is merged.
+func TestMembersAfar(t *testing.T) {
+	t.Parallel()
+	files := teamtest.GroveFiles("echo ana >ana.txt; pwd", "echo ben >ben.txt; pwd", afarGate)
+	files["gate.sh"] = "#!/bin/sh\nls ana.txt ben.txt 2>/dev/null | grep . && touch ran.log\n"
+	a := newAfar(t, files)
+	a.host("one")
+	ending := a.Run(a.options())
+	a.Want(ending, orchestrator.CodeDone, "all work is done")
+	if got := a.Git("show HEAD:ana.txt HEAD:ben.txt"); got != "ana\nben" {
+		t.Errorf("merged is %q", got)
+	}
+	a.CompletedOnce()
+	for _, member := range []string{"ana", "ben"} {
+		if _, err := os.Stat(filepath.Join(a.node.Place().Worktrees(), member, "ran.log")); err != nil {
+			t.Errorf("the gate has not run on the node: %v", err)
+		}
+		if _, err := os.Stat(a.Tree(member, "ran.log")); err == nil {
+			t.Error("the gate has run on the coordinator's host")
+		}
+	}
+	seen := map[string]int{}
+	for _, l := range a.Lines.All() {
+		if l.Member == "ana" {
+			seen[l.Type]++
+		}
+		if l.Member == "ana" && events.Is[events.ToolReturned](l) && strings.Contains(string(l.Data), a.Dir) {
+			t.Errorf("ana worked in the workspace: %s", l.Data)
+		}
+	}
+	if seen["tool_result"] != 2 || seen["member_started"] != 1 {
+		t.Errorf("the lines of ana are %v", seen)
+	}
+}
