@@ -119,7 +119,7 @@ func pieceOf(s *view.State, w view.Works, m *view.Merge, asked map[string]*view.
 		one.Ask = m.Asked
 	}
 	if m.State == tasks.MergeReturned && m.Fix != "" {
-		one.Reason += "; goes on as task " + m.Fix
+		one.Reason = strings.TrimRight(one.Reason, ".;") + "; goes on as task " + m.Fix
 	}
 	return one
 }
@@ -146,12 +146,14 @@ func (d *Drawing) review() *Section {
 		Asks           bool // there is a question, which is answered without a team, too
 		Waiting, Marks int
 		Clean          []string // the versions of those without marks
+		Choose         bool     // some can be chosen
 	}{Form: d.Form, Up: d.Now != nil}
 	for _, p := range list {
 		if p.Decide {
 			head.Waiting++
 			head.Asks = head.Asks || p.Ask != ""
 			head.Marks += min(len(p.Marks()), 1)
+			head.Choose = head.Choose || len(p.Marks()) == 0 && (head.Up || p.Ask != "")
 		}
 		if p.Clean() && head.Up {
 			head.Clean = append(head.Clean, p.Version())

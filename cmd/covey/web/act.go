@@ -16,8 +16,11 @@ import (
 // the property from htmx, which could then neither send the form nor keep it while somebody types.
 type action func(ctx context.Context, form url.Values) (said, next string, err error)
 
-// saidHeader is the header with the text that page.js shows after an action.
-const saidHeader = "Covey-Said"
+// The headers for page.js after an action: the text that it shows, and the page that it goes to, if that is another one.
+const (
+	saidHeader = "Covey-Said"
+	nextHeader = "Covey-Next"
+)
 
 // act makes a handler of forms. With htmx the answer is a text that the page shows; without, it
 // is a redirect to the page that the form was on.
@@ -31,10 +34,17 @@ func (p *Page) act(do action) http.HandlerFunc {
 		ctx, cancel := context.WithTimeout(r.Context(), cli.AnswerWithin)
 		defer cancel()
 		said, next, err := do(ctx, r.PostForm)
+		path, part, _ := strings.Cut(next, "#")
+		if part != "" {
+			part = "#" + part
+		}
+		next = p.guard.root + path + "?said=" + url.QueryEscape(said) + part
 		if r.Header.Get("HX-Request") != "" {
 			status := http.StatusNoContent
 			if err != nil {
 				said, status = err.Error(), http.StatusConflict
+			} else if strings.HasPrefix(path, "/task/") && path != "/task/"+url.PathEscape(r.PostForm.Get("task")) {
+				w.Header().Set(nextHeader, next)
 			}
 			w.Header().Set(saidHeader, url.PathEscape(said))
 			w.WriteHeader(status)
@@ -44,11 +54,7 @@ func (p *Page) act(do action) http.HandlerFunc {
 			fail(w, r, refuse(http.StatusConflict, "%v", err))
 			return
 		}
-		path, part, _ := strings.Cut(next, "#")
-		if part != "" {
-			part = "#" + part
-		}
-		http.Redirect(w, r, p.guard.root+path+"?said="+url.QueryEscape(said)+part, http.StatusSeeOther)
+		http.Redirect(w, r, next, http.StatusSeeOther)
 	}
 }
 

@@ -70,12 +70,19 @@ func queue(t *testing.T, b browser, bin string) {
 	}
 	p.press("n", "x")
 	first := value[string](p, "document.activeElement.id")
-	if !strings.HasPrefix(before, first+" ") || !value[bool](p, "document.activeElement.querySelector('input').checked") {
-		t.Errorf("n leads to %q of %q", first, before)
+	if !strings.HasPrefix(before, first+" ") || value[bool](p, "document.querySelector('#review .piece.marked [type=checkbox]')") {
+		t.Errorf("n leads to %q of %q, or marked work can be chosen", first, before)
 	}
+	p.untilText("#link", "it has marks")
+	p.do(chromedp.Focus("#review .piece:has([type=checkbox])"))
+	p.press("x", "j", "x", "k", "k")
+	p.untilText("#queue", "Merge the 2 chosen")
+	p.press("m") // which has the focus does not matter
+	p.untilText("#link", "queued to be merged: task")
+	p.until("document.querySelectorAll('#review .piece .state.good').length === 2")
 	p.tabTo("#queue button.yes")
 	p.press("Enter")
-	p.untilText("#link", "accepted: task")
+	p.untilText("#link", "queued to be merged: task")
 	p.until("document.querySelectorAll('#review .piece .state.good').length === 4")
 	if after := value[string](p, places); after != before {
 		t.Errorf("the rows were %s and are %s", before, after)
@@ -108,7 +115,7 @@ func queue(t *testing.T, b browser, bin string) {
 	p.untilText("#task-acts", "1 of ")
 	p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('.file:not(.viewed) .hunk td:nth-child(2)').click()"))
 	p.write("Why here?")
-	p.press("Tab", "Enter")
+	p.press("Tab", "Tab", "Enter")
 	p.untilText("#task-acts .note", "Why here?")
 	if got := value[bool](p, "document.querySelector('#task-acts').getBoundingClientRect().bottom <= innerHeight"); !got {
 		t.Error("the bar is out of sight")
@@ -119,8 +126,25 @@ func queue(t *testing.T, b browser, bin string) {
 	}
 	p.audit()
 	p.do(chromedp.EmulateViewport(1280, 900))
+	p.press("m") // asks, because the comment would be lost
+	if got := value[string](p, "document.activeElement.textContent"); got != "Merge into main all the same" {
+		t.Errorf("m leads to %q", got)
+	}
+	p.do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"))
 	p.press("r")
 	p.do(chromedp.Evaluate[chromedp.Void]("document.activeElement.form.requestSubmit()"))
-	p.untilText("#link", "task 9 is sent back")
-	p.until("!document.querySelector('#task-acts .note')")
+	p.untilText(".said", "task 9 is sent back")
+	p.until("!location.pathname.endsWith('/task/9') && document.querySelector('#feed')._htmx")
+
+	// A line is found with keys, and one more sends the work back with the comment on it. The next piece comes by itself.
+	here := value[string](p, "location.pathname")
+	p.press("j", "J", "J", "K", "c")
+	number := value[string](p, "document.querySelector('.hunk .aimed').cells[1].textContent || document.querySelector('.hunk .aimed').cells[0].textContent")
+	if title := value[string](p, "document.activeElement.closest('details').querySelector('summary').textContent"); !strings.HasSuffix(title, ":"+number) {
+		t.Errorf("the comment on line %s is called %q", number, title)
+	}
+	p.write("Not this line.")
+	p.do(chromedp.Evaluate[chromedp.Void]("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true}))"))
+	p.untilText(".said", "is sent back")
+	p.until("location.pathname !== '" + here + "'")
 }

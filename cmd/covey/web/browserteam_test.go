@@ -108,7 +108,7 @@ func decides(t *testing.T, b browser, bin string) {
 		task.to("/task/" + id)
 		task.untilText("#task-acts", "Approve")
 		task.press("m")
-		task.untilText("#link", "accepted: task "+id)
+		task.untilText("#link", "approved: task "+id)
 	}
 	approveWork("1")
 	board.untilText("#piece-1 .state", "to merge")

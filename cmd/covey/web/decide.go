@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -37,22 +38,26 @@ func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, e
 	case clean:
 		versions = form["clean"]
 	}
-	var done []string
+	done := map[string][]string{} // by what was done
 	var faults []error
 	queue := p.pieces()
 	for _, version := range versions {
 		key, _, _ := strings.Cut(version, "@")
-		if err := p.accept(ctx, queue, version, clean, form); err != nil {
+		if what, err := p.accept(ctx, queue, version, clean, form); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", named(key), err))
 		} else {
-			done = append(done, named(key))
+			done[what] = append(done[what], named(key))
 		}
 	}
 	next = "/#review"
 	if id := form.Get("task"); id != "" {
-		next = "/task/" + url.PathEscape(id)
+		next = p.nextPiece(id)
 	}
-	said = "accepted: " + strings.Join(done, ", ")
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(done)) {
+		parts = append(parts, what+": "+strings.Join(done[what], ", "))
+	}
+	said = strings.Join(parts, "; ")
 	switch {
 	case len(versions) == 0:
 		return "", next, errors.New("no piece of work is chosen")
@@ -62,28 +67,62 @@ func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, e
 	return said, next, errors.Join(faults...)
 }
 
-// forced is the word that a person types to merge work without asking its gates.
-const forced = "merge"
+// typedWord is the word that a person types to merge work with marks from a list, or any without asking its gates.
+const typedWord = "merge"
 
-// accept merges a piece of a queue, or approves it. With clean it must have no marks. The form may say that the gates of one piece are
-// not asked.
-func (p *Page) accept(ctx context.Context, queue []pages.Piece, version string, clean bool, form url.Values) error {
+// accept merges a piece of a queue, or approves it, and returns which it did. With clean it must have no marks. The form may say that the
+// gates of one piece are not asked.
+func (p *Page) accept(ctx context.Context, queue []pages.Piece, version string, clean bool, form url.Values) (did string, err error) {
 	i := slices.IndexFunc(queue, func(one pages.Piece) bool { return term.PlainLine(one.Version()) == version })
 	switch {
 	case i < 0 || !queue[i].Decide && queue[i].Merge != tasks.MergeReturned:
-		return errors.New("it has changed since the page was shown; look again")
+		return "", errors.New("it has changed since the page was shown; look again")
 	case clean && !queue[i].Clean():
-		return errors.New("it has marks by now; look at it")
-	case queue[i].Ask != "":
-		_, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{ID: queue[i].Ask, Approve: true})
-		return err
+		return "", errors.New("it has marks by now; look at it")
 	}
-	r := api.MergeRequest{Task: queue[i].Task, Force: form.Has("force")}
-	if word := strings.TrimSpace(form.Get("force")); r.Force && word != forced {
-		return errors.New("nothing was merged: that was not the word " + forced)
+	if err := p.mayAccept(queue[i], form); err != nil {
+		return "", err
 	}
+	if queue[i].Ask != "" {
+		did, err = "approved", p.approve(ctx, queue[i].Ask)
+	} else {
+		did, err = "queued to be merged", p.mergeOne(ctx, queue[i], form.Has("force"))
+	}
+	if id := queue[i].Task; err == nil && len(p.reviews.of(id).notes) > 0 {
+		p.reviews.change(id, func(r *review) { r.notes = nil })
+	}
+	return did, err
+}
+
+// mayAccept returns why a piece is not to be merged by this form: a list shows too little of one with marks, a comment that is not sent
+// would be lost, and work whose gates are not asked needs a word.
+func (p *Page) mayAccept(one pages.Piece, form url.Values) error {
+	own := one.Task != "" && form.Get("task") == one.Task
+	unsent := len(p.reviews.of(one.Task).notes)
+	switch {
+	case form.Has("force") && strings.TrimSpace(form.Get("force")) != typedWord:
+		return errors.New("nothing was merged: that was not the word " + typedWord)
+	case len(one.Marks()) > 0 && !own && one.Task != "":
+		return errors.New("it has marks (" + strings.Join(one.Marks(), ", ") + "): merge it on its own page")
+	case len(one.Marks()) > 0 && !own && strings.TrimSpace(form.Get("word")) != typedWord:
+		return errors.New("nothing was merged: it has marks, and that was not the word " + typedWord)
+	case unsent > 0 && form.Get("unsent") == "":
+		return fmt.Errorf("nothing was merged: %s would be lost; send it back, or merge it on its page without that", term.Plural(unsent, "comment"))
+	}
+	return nil
+}
+
+// approve approves the question about a piece of work.
+func (p *Page) approve(ctx context.Context, id string) error {
+	_, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{ID: id, Approve: true})
+	return err
+}
+
+// mergeOne merges a piece of work.
+func (p *Page) mergeOne(ctx context.Context, one pages.Piece, force bool) error {
+	r := api.MergeRequest{Task: one.Task, Force: force}
 	if r.Task == "" {
-		r.Member = queue[i].Member
+		r.Member = one.Member
 	}
 	_, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Merge, r), nil)
 	if errors.Is(err, api.ErrNotRunning) {
@@ -104,16 +143,32 @@ func named(key string) string {
 	return "task " + key
 }
 
+// nextPiece returns the page of the piece of work that waits for a person after that of a task; the page of that task if none does.
+func (p *Page) nextPiece(task string) string {
+	queue := p.pieces()
+	at := slices.IndexFunc(queue, func(one pages.Piece) bool { return one.Task == task })
+	for i := range queue {
+		if one := queue[(at+1+i)%len(queue)]; one.Decide && one.Task != "" && one.Task != task {
+			return "/task/" + url.PathEscape(one.Task)
+		}
+	}
+	return "/task/" + url.PathEscape(task)
+}
+
 // sendBack sends the work on a task back to its author, with the comments on its lines. A team that does
 // not run goes on with it in its next run.
 func (p *Page) sendBack(ctx context.Context, form url.Values) (said, next string, err error) {
+	return p.sendBackWith(ctx, form, typed(form))
+}
+
+// sendBackWith is sendBack with a text, and more comments.
+func (p *Page) sendBackWith(ctx context.Context, form url.Values, text string, more ...pages.Note) (said, next string, err error) {
 	id := form.Get("task")
-	next = "/task/" + url.PathEscape(id)
+	next = p.nextPiece(id)
 	if form.Get("from") == "queue" {
 		next = "/#review"
 	}
-	text, notes := typed(form), p.reviews.of(id).notes
-	for _, n := range notes {
+	for _, n := range append(p.reviews.of(id).notes, more...) {
 		text = strings.TrimSpace(text + "\n\n" + n.Place() + ": " + n.Text)
 	}
 	if text == "" {
@@ -144,6 +199,8 @@ func (p *Page) comment(ctx context.Context, form url.Values) (said, next string,
 	note.Line, _ = strconv.Atoi(form.Get("line")) // without a number it is about the file
 	about := fmt.Sprintf("About %s in your work on task %s:\n\n%s", note.Place(), id, text)
 	switch form.Get("as") {
+	case "return":
+		return p.sendBackWith(ctx, form, "", note)
 	case "note":
 		next += "#file-" + pages.DomID(id) + "-" + pages.DomID(note.File)
 		return "the comment on " + note.Place() + " goes back with the work", next, p.reviews.add(id, note)
@@ -162,7 +219,7 @@ func (p *Page) comment(ctx context.Context, form url.Values) (said, next string,
 // view notes that a file was looked at, or not.
 func (p *Page) view(_ context.Context, form url.Values) (said, next string, err error) {
 	id := form.Get("task")
-	p.reviews.change(id, func(r *review) { r.viewed[form.Get("sum")] = form.Get("viewed") == "yes" })
+	p.reviews.see(form.Get("sum"), form.Get("viewed") == "yes")
 	return "", "/task/" + url.PathEscape(id) + "#task-diff", nil
 }
 

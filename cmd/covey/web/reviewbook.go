@@ -11,14 +11,13 @@ import (
 
 // Bounds of what is kept of reviews: a file of that size, and more, is a mistake.
 const (
-	keptReviews = 200 // tasks
-	keptNotes   = 200 // comments on one
-	keptViewed  = 2 * 500
+	keptReviews = 200   // tasks
+	keptNotes   = 200   // comments on one
+	keptViewed  = 5_000 // files that were looked at
 )
 
 // review is what a person has done about the work on a task but for its decision.
 type review struct {
-	viewed  map[string]bool // by the sums of the changes that were looked at
 	notes   []pages.Note
 	last    int // number of the last note
 	version int // grows with each change
@@ -29,6 +28,8 @@ type review struct {
 type reviewBook struct {
 	mu      sync.Mutex
 	known   map[string]*review // by task
+	viewed  map[string]bool    // by the sums of changes of files: who looked at one sees it as viewed in later work, too
+	looks   int                // grows with each change of viewed
 	order   []string           // tasks, the one that changed last at the end
 	changed chan struct{}      // closed at the next change
 }
@@ -39,7 +40,7 @@ func (b *reviewBook) of(task string) review {
 	defer b.mu.Unlock()
 	if r := b.known[task]; r != nil {
 		one := *r
-		one.viewed, one.notes = maps.Clone(r.viewed), slices.Clone(r.notes)
+		one.notes = slices.Clone(r.notes)
 		return one
 	}
 	return review{}
@@ -61,7 +62,7 @@ func (b *reviewBook) change(task string, do func(*review)) {
 	defer b.mu.Unlock()
 	r := b.known[task]
 	if r == nil {
-		r = &review{viewed: map[string]bool{}}
+		r = &review{}
 		if b.known == nil {
 			b.known = map[string]*review{}
 		}
@@ -69,18 +70,39 @@ func (b *reviewBook) change(task string, do func(*review)) {
 	}
 	do(r)
 	r.version++
-	if len(r.viewed) > keptViewed {
-		clear(r.viewed)
-	}
 	b.order = append(slices.DeleteFunc(b.order, func(id string) bool { return id == task }), task)
 	if len(b.order) > keptReviews {
 		delete(b.known, b.order[0])
 		b.order = b.order[1:]
 	}
+	b.tell()
+}
+
+// tell closes the channel of next. b.mu is held.
+func (b *reviewBook) tell() {
 	if b.changed != nil {
 		close(b.changed)
 		b.changed = nil
 	}
+}
+
+// see notes that the changes of a file with a sum were looked at, or not.
+func (b *reviewBook) see(sum string, viewed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.viewed == nil || len(b.viewed) >= keptViewed {
+		b.viewed = map[string]bool{}
+	}
+	b.viewed[sum] = viewed
+	b.looks++
+	b.tell()
+}
+
+// seen returns the sums of what was looked at, and a number that grows with each change of them.
+func (b *reviewBook) seen() (sums map[string]bool, version int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.viewed), b.looks
 }
 
 // add adds a comment to the review of a task.

@@ -71,13 +71,14 @@ func (t *taskLive) read(ctx context.Context) (again time.Duration, err error) {
 	}
 	t.one.TaskState = *state
 	t.reviewed = p.reviews.next()
-	seen := p.reviews.of(t.id)
+	done := p.reviews.of(t.id)
+	viewed, looks := p.reviews.seen()
 	before, after := p.beside(t.id)
 	w, again := p.workOf(ctx, t.one)
-	now := fmt.Sprint(state.Stamp, " ", w.read.UnixNano(), " ", seen.version, " ", refer(before), " ", refer(after))
+	now := fmt.Sprint(state.Stamp, " ", w.read.UnixNano(), " ", done.version, " ", looks, " ", refer(before), " ", refer(after))
 	if now != t.drawn {
 		t.one.Prev, t.one.Next = before, after
-		t.one.show(w, seen)
+		t.one.show(w, done, viewed)
 		t.drawn = now
 	}
 	return again, nil

@@ -119,18 +119,18 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 }
 
 // show puts work into the page, with what the journal says besides, and what a person has done about it.
-func (t *taskPage) show(w knownWork, seen review) {
+func (t *taskPage) show(w knownWork, done review, viewed map[string]bool) {
 	if t.Merge == nil || t.Merge.Hints == nil { // unfinished work, or nothing was found in it so far
 		t.Hints = append(slices.Clone(w.Diff.Hints), t.Facts...)
 		hints.Sort(t.Hints)
 	}
 	t.Unread = w.faults
 	t.Diff = pages.NewDiffView(w.Work, t.Hints, pages.Bounds{File: fileLines, All: pageLines})
-	t.Notes = seen.notes
+	t.Notes = done.notes
 	for i := range t.Diff.Files {
 		f := &t.Diff.Files[i]
 		f.Sum = sumOf(f.FileDiff)
-		if f.Viewed = seen.viewed[f.Sum]; f.Viewed {
+		if f.Viewed = viewed[f.Sum]; f.Viewed {
 			t.Diff.Viewed++
 		}
 	}
@@ -141,12 +141,12 @@ func (t *taskPage) show(w knownWork, seen review) {
 	t.Piece = one.Version()
 }
 
-// sumOf returns a text that stands for the changes of a file.
+// sumOf returns a text that stands for the changes of a file, wherever in it they are: what is merged before them may move them.
 func sumOf(f hints.FileDiff) string {
 	sum := sha256.New()
 	fmt.Fprint(sum, f.Name, f.Old, f.What, f.Modes, f.Binary) // a hash takes anything
 	for _, h := range f.Hunks {
-		fmt.Fprintln(sum, h.Old, h.New)
+		fmt.Fprintln(sum)
 		for _, l := range h.Lines {
 			fmt.Fprintf(sum, "%c%s\n", l.Kind, l.Text)
 		}

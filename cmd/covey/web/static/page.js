@@ -10,8 +10,11 @@
   const link = document.getElementById("link");
   const filter = document.getElementById("filter");
   const help = document.getElementById("help");
+  let gone = 0;
   const say = (text, fault) => {
     if (!link) return;
+    clearTimeout(gone);
+    if (text && !fault) gone = setTimeout(() => say(""), 10000);
     link.textContent = text;
     link.classList.toggle("fault", Boolean(fault));
   };
@@ -44,6 +47,8 @@
     const said = answer.headers && answer.headers.get("Covey-Said");
     const failed = answer.status >= 400;
     say(said ? decodeURIComponent(said) : failed ? "that did not work: " + answer.status : "", failed);
+    const next = answer.headers && answer.headers.get("Covey-Next");
+    if (next && !failed) { location.href = next; return; }
     if (failed || !source.reset) return;
     source.reset();
     const box = source.closest("details.back, details.comment");
@@ -99,8 +104,24 @@
   // What a mark is about must not happen by one key: then m only goes to the button.
   const press = (it) => {
     if (!it) return;
-    if (it.matches("a, .yes") || it.closest(".piece:not(.marked)")) it.click(); else it.focus();
+    if (it.matches("summary")) {
+      it.parentElement.open = true;
+      it.parentElement.querySelector("input:not([type=hidden]), button").focus();
+    } else if (it.matches("a, .yes") || it.closest(".piece:not(.marked)")) it.click(); else it.focus();
   };
+  // Rows that are chosen are merged together, whichever has the focus.
+  const chosen = () => document.querySelectorAll("#review input[name=piece]:checked").length;
+  const merging = () => document.querySelector("#queue [value=chosen]");
+  const count = () => { if (merging()) merging().textContent = chosen() ? "Merge the " + chosen() + " chosen" : "Merge the chosen"; };
+  document.addEventListener("change", count);
+  // A comment that is typed and not sent is not lost by a decision without a question.
+  document.addEventListener("submit", (e) => {
+    const text = [...document.querySelectorAll(".comment textarea")].find((t) => t.value.trim() && !e.target.contains(t));
+    if (!text || !/\/(merge|return)$/.test(e.target.getAttribute("action")) || confirm("A comment is typed, and not sent. Go on without it?")) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    text.focus();
+  }, true);
   const sendBack = () => {
     const box = wanted("r") && wanted("r").closest("details");
     if (!box) return;
@@ -112,7 +133,7 @@
   const choose = () => {
     const row = document.activeElement.closest(".row, .file");
     const box = row && row.querySelector("input[type=checkbox], :scope > form button");
-    if (box) box.click();
+    if (box) box.click(); else if (row && row.matches(".marked")) say("it has marks: Enter shows it, and it is merged there", true);
   };
   const hide = () => {
     const wanted = filter.value.trim().toLowerCase();
@@ -123,7 +144,7 @@
   if (filter) {
     filter.addEventListener("input", hide);
   }
-  document.addEventListener("htmx:after:swap", () => { trim(); ages(); if (filter && filter.value) hide(); });
+  document.addEventListener("htmx:after:swap", () => { trim(); ages(); count(); if (filter && filter.value) hide(); });
   const go = (list, step) => {
     if (list.length === 0) return;
     const at = list.findIndex((e) => e.contains(document.activeElement));
@@ -131,33 +152,69 @@
     to.focus();
     to.scrollIntoView({block: "nearest"});
   };
-  // A click on the number of a line begins a comment on it.
+  // A comment on a line begins with a click on its number, or with c. The line is highlighted meanwhile.
+  const comment = (line) => {
+    let box = line && line.closest("table").nextElementSibling;
+    while (box && !box.matches("details.comment, table")) box = box.nextElementSibling;
+    if (!box || box.matches("table")) return;
+    const numbers = [...line.cells].slice(0, 2).map((c) => c.textContent);
+    const number = box.querySelector(".line-no");
+    box.open = true;
+    number.value = numbers[1] || numbers[0];
+    aim(number);
+    box.querySelector("textarea").focus();
+    box.scrollIntoView({block: "end"}); // with as much as can be of the lines above
+  };
+  // The form says which line it is about, whatever is typed as its number.
+  const aim = (number) => {
+    const box = number.closest(".comment");
+    const title = box.querySelector("summary");
+    title.textContent = title.textContent.replace(/:\d*$/, ":" + number.value);
+    for (const one of document.querySelectorAll(".hunk .aimed")) one.classList.remove("aimed");
+    const file = box.closest(".file, .taskpage");
+    const lines = [...file.querySelectorAll(".hunk tr")];
+    const line = lines.find((l) => l.cells[1].textContent === number.value) || lines.find((l) => l.cells[0].textContent === number.value);
+    if (line) line.classList.add("aimed");
+  };
+  document.addEventListener("input", (e) => { if (e.target.matches(".line-no")) aim(e.target); });
   document.addEventListener("click", (e) => {
     const cell = e.target.closest(".hunk td:not(:last-child)");
-    const table = cell && cell.closest("table");
-    let box = table && table.nextElementSibling;
-    while (box && !box.matches("details.comment, table")) box = box.nextElementSibling;
-    const numbers = cell && [...cell.parentElement.cells].slice(0, 2).map((c) => c.textContent);
-    if (!box || box.matches("table")) return;
-    box.open = true;
-    box.querySelector(".line-no").value = numbers[1] || numbers[0];
-    box.querySelector("textarea").focus();
+    if (cell) comment(cell.parentElement);
   });
+  // Lines get the focus one after another, those of the file that has it first.
+  const line = (step, which) => {
+    const at = document.activeElement;
+    const all = [...document.querySelectorAll(".hunk tr")].filter((l) => l.checkVisibility() && (l === at || l.matches(which)));
+    const file = at.closest(".file");
+    const i = all.indexOf(at);
+    const first = i >= 0 ? i + step : file ? all.findIndex((l) => file.contains(l)) : 0;
+    const to = all[first];
+    if (!to) return;
+    to.tabIndex = -1;
+    to.focus();
+    to.scrollIntoView({block: "nearest"});
+  };
+  const onLine = () => document.activeElement.matches(".hunk tr");
   document.addEventListener("keydown", (e) => {
     const typing = e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
     if (e.key === "Escape" && e.target === filter) { filter.value = ""; hide(); filter.blur(); return; }
-    if (e.key === "Escape" && typing) { typing.blur(); (typing.closest(".row") || document.body).focus(); return; }
+    if (e.key === "Escape" && typing) { typing.blur(); (typing.closest(".row") || document.querySelector(".hunk .aimed") || document.body).focus(); return; }
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && typing && typing.form) {
-      typing.form.requestSubmit(typing.form.querySelector("button"));
+      typing.form.requestSubmit(typing.form.querySelector(e.shiftKey && typing.form.querySelector("[value=note]") ? "[value=note]" : "button"));
       return;
     }
     if (typing || e.ctrlKey || e.metaKey || e.altKey) return;
     switch (e.key) {
       case "n": if (document.querySelector(".bar")) press(wanted("n")); else go([...document.querySelectorAll(".need:not(.out)")], 1); break;
       case "p": press(wanted("p")); break;
-      case "m": press(wanted("m")); e.preventDefault(); break;
+      case "m": if (chosen() && merging()) merging().click(); else press(wanted("m")); e.preventDefault(); break;
       case "r": sendBack(); e.preventDefault(); break;
       case "x": choose(); break;
+      case "c": if (onLine()) comment(document.activeElement); else { line(1, ".added, .removed"); if (onLine()) comment(document.activeElement); } e.preventDefault(); break;
+      case "J": line(1, ".added, .removed"); break;
+      case "K": line(-1, ".added, .removed"); break;
+      case "ArrowDown": if (onLine()) { line(1, "*"); e.preventDefault(); } break;
+      case "ArrowUp": if (onLine()) { line(-1, "*"); e.preventDefault(); } break;
       case "j": go(rows(), 1); break;
       case "k": go(rows(), -1); break;
       case "g": location.href = main.href; break;
