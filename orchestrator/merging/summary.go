@@ -128,7 +128,7 @@ func (d *Merger) Tidy(ctx context.Context) {
 }
 
 // Became returns for people what became of the work that a request was about: "merged task 1", or
-// "1 of 3 merged, 2 back with its author".
+// "1 of 3 merged, 2 sent back".
 func Became(r api.MergeRequest, list []tasks.Merge) string {
 	counts := map[tasks.MergeState]int{}
 	var others []tasks.MergeState
@@ -162,7 +162,7 @@ func stateWords(s tasks.MergeState) string {
 	case tasks.MergeWaiting:
 		return "not merged"
 	case tasks.MergeReturned:
-		return "back with its author"
+		return "sent back"
 	case tasks.MergeReady:
 		return "ready for a pull request"
 	}

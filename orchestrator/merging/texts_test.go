@@ -88,9 +88,9 @@ func TestBecame(t *testing.T) {
 	done, back := tasks.Merge{State: tasks.MergeDone}, tasks.Merge{State: tasks.MergeReturned}
 	held := tasks.Merge{State: tasks.MergeHeld}
 	for want, list := range map[string][]tasks.Merge{
-		"merged lead":                                   {done, done},
-		"0 of 1 merged, 1 back with its author":         {back},
-		"1 of 4 merged, 2 held, 1 back with its author": {held, done, back, held},
+		"merged lead":                        {done, done},
+		"0 of 1 merged, 1 sent back":         {back},
+		"1 of 4 merged, 2 held, 1 sent back": {held, done, back, held},
 	} {
 		if got := Became(api.MergeRequest{Member: "lead"}, list); got != want {
 			t.Errorf("%q, want %q", got, want)

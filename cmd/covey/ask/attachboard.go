@@ -5,12 +5,15 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/coveyteam/covey/cmd/covey/board"
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -55,6 +58,15 @@ func BoardOf(env *cli.Env, place state.Place) board.Board {
 			return do(ctx, place, a)
 		},
 		Question: func(ctx context.Context, id string) (string, error) { return question(ctx, place, id) },
+		Changes: func(ctx context.Context, task, member string) (string, error) {
+			if task != "" {
+				member = ""
+			}
+			list, err := env.ReadDiff(ctx, place, merging.DiffRequest{Task: task, Member: member})
+			var text strings.Builder
+			printDiffs(&term.Screen{Writer: &text}, list, true)
+			return text.String(), err
+		},
 	}
 }
 

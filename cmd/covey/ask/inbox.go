@@ -147,6 +147,9 @@ func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now
 	for _, n := range needs {
 		if len(n.Marks) > 0 {
 			marks[n.ID] = view.MarksText(n.Marks) + ": "
+			if n.Kind != api.NeedsAnswer { // behind a title, which is not cut for it
+				marks[n.ID] = " · " + view.MarksText(n.Marks)
+			}
 		}
 	}
 	for _, r := range list {
@@ -160,16 +163,27 @@ func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now
 			term.Cell{Text: answererText(r)},
 			term.Cell{Text: silent}, term.Cell{Text: marks[r.ID] + line})
 	}
+	work := &term.Table{Head: []string{"WORK", "FROM", "MERGES IT", "WHAT"}}
 	for _, n := range needs {
-		t.Add(term.Cell{}, term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member},
-			term.Cell{Text: "you"},
-			term.Cell{}, term.Cell{Text: marks[n.ID] + view.NeedText(n)})
+		switch command := view.NeedCommand(n); n.Kind {
+		case api.NeedsMerge, api.NeedsDecision:
+			text, _, _ := strings.Cut(n.Text, ") waits to be merged into ")
+			text = strings.TrimPrefix(text, "task "+n.Task+" (")
+			work.Add(term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member}, term.Cell{Text: command}, term.Cell{Text: text + marks[n.ID]})
+		default:
+			t.Add(term.Cell{}, term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member}, term.Cell{Text: "you"}, term.Cell{},
+				term.Cell{Text: marks[n.ID] + view.NeedText(n)})
+		}
 	}
-	if len(t.Rows) == 0 {
+	if len(t.Rows)+len(work.Rows) == 0 {
 		out.Printf("nothing waits for you\n")
 		return
 	}
-	t.Print(out)
+	for _, one := range []*term.Table{t, work} {
+		if len(one.Rows) > 0 {
+			one.Print(out)
+		}
+	}
 	if mine {
 		out.Printf("%s\n", out.Paint(term.Faint,
 			"covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID shows all"))

@@ -68,7 +68,7 @@ func TestMergeLines(t *testing.T) {
 	for want, m := range map[string]tasks.Merge{
 		"work of ana: to merge": with(work, tasks.MergeWaiting, ""),
 		"tasks 3 and 4 (Add it) of ben: merged into main as 0123456789": with(task, tasks.MergeDone, ""),
-		"tasks 3 and 4 (Add it) of ben: back with its author as task 7: conflict": with(task,
+		"tasks 3 and 4 (Add it) of ben: sent back, and goes on as task 7: conflict": with(task,
 			tasks.MergeReturned, "conflict"),
 		"tasks 3 and 4 (Add it) of ben: ready for a pull request into main": with(task, tasks.MergeReady, ""),
 		"work of ana: held: there is no branch x to merge into": with(work,

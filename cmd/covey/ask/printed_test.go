@@ -105,7 +105,7 @@ func TestPrintedReview(t *testing.T) {
 		{full, `task 3 (Add it)
 by         ben
 branch     covey/crew/task-3 for main
-state      back with its author as task 7: it conflicts with main
+state      sent back, and goes on as task 7: it conflicts with main
 changes    a.go, b.go
 look at    ⚠ protected: These files are protected. (policy/x)
 conflicts  a.go
@@ -227,13 +227,13 @@ func TestPrintedInbox(t *testing.T) {
 		}
 	}
 	work := []api.Need{
-		{Kind: api.NeedsMerge, ID: "1", Member: "ana", Task: "3", Text: "task 3 is finished"},
+		{Kind: api.NeedsMerge, ID: "1", Member: "ana", Task: "3", Text: "task 3 (Add it) waits to be merged into main", Marks: []string{"keeps state"}},
 		{Kind: api.NeedsDecision, ID: "2", Member: "ben", Text: "a conflict"},
 	}
 	got := printed(func(c *cli.Env) { printInbox(c.Out, nil, work, noon) })
-	want := `ID  KIND        FROM  TO   UNANSWERED  WHAT
--   to merge    ana   you  -           covey merge 3: task 3 is finished
--   held merge  ben   you  -           covey merge ben: a conflict
+	want := `WORK        FROM  MERGES IT        WHAT
+to merge    ana   covey merge 3    Add it · ⚠ keeps state
+held merge  ben   covey merge ben  a conflict
 `
 	if got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)

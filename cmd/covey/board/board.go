@@ -29,6 +29,8 @@ type Board struct {
 	Mask func(text string) string
 	// Question returns the full text of an open question. It may take long.
 	Question func(ctx context.Context, id string) (string, error)
+	// Changes returns what the work on a task changes, or a member without one, below what to look at first. It may take long.
+	Changes func(ctx context.Context, task, member string) (string, error)
 }
 
 // Run shows the board on the terminal until the operator leaves it. runs reports whether the team
@@ -56,6 +58,10 @@ func (b Board) model(ctx context.Context, out *term.Screen, arrived *tray) *mode
 	m.do = func(a Act) (string, error) { return b.Do(ctx, a) }
 	m.question = func(id string) (string, error) {
 		text, err := b.Question(ctx, id)
+		return masked(b.Mask, text), err
+	}
+	m.changes = func(task, member string) (string, error) {
+		text, err := b.Changes(ctx, task, member)
 		return masked(b.Mask, text), err
 	}
 	m.older = b.older

@@ -191,8 +191,8 @@ func (m *model) logLines(width, height, most int) []string {
 // subject names the chosen row.
 func (m *model) subject() string {
 	r := m.chosen()
-	if m.from == tasksOf {
-		return "Task " + r.name
+	if m.from == tasksOf || m.readsChanges() {
+		return strings.TrimRight("Task "+term.PlainLine(r.task)+" "+r.title, " ")
 	}
 	if r.request != "" {
 		return term.PlainLine(r.request) + ": " + r.word + " of " + r.name
@@ -203,12 +203,36 @@ func (m *model) subject() string {
 // wholeText draws the text about the chosen row in the whole board.
 func (m *model) wholeText(height int) []string {
 	text, more := m.reader.window(m.about(), m.width, height-1)
+	if m.readsChanges() {
+		text = m.painted(text)
+	}
 	return append([]string{m.pencil().title(true, m.subject()+more, term.Faint, m.width)}, text...)
+}
+
+// painted paints lines of a diff, and of what is to be looked at first.
+func (m *model) painted(lines []string) []string {
+	painted := slices.Clone(lines)
+	for i, line := range lines {
+		for _, one := range []struct {
+			begins string
+			style  term.Style
+		}{{"diff --git ", term.Bold}, {"+++ ", term.Faint}, {"--- ", term.Faint}, {"+", term.Green}, {"-", term.Red}, {"@@", term.Cyan}, {"⚠", term.Red}} {
+			if strings.HasPrefix(line, one.begins) {
+				painted[i] = m.screen.Paint(one.style, line)
+				break
+			}
+		}
+	}
+	return painted
 }
 
 // label returns what stands before the typed line, and the columns that the line has.
 func (m *model) label() (text string, room int) {
-	text = term.FitMiddle(m.typing.label, m.width*2/3) // its end says what to type
+	room = m.width * 2 / 3
+	if !m.typing.filter && (m.typing.confirm != "" || m.typing.deed.typed == nothing) { // little is typed, or nothing
+		room = m.width - 2 - len(m.typing.confirm)
+	}
+	text = term.FitMiddle(m.typing.label, room) // its end says what to type
 	return text, m.width - ansi.StringWidth(text)
 }
 

@@ -76,7 +76,7 @@ func TestColours(t *testing.T) {
 	b.screen.Color = true
 	coloured := b.frame()
 	for word, style := range map[string]term.Style{
-		"needs you": term.Yellow, "needs attention 1m06s": term.Red, "waiting 1m05s": term.Yellow, "in progress": term.Cyan,
+		"needs you": term.Yellow, "needs attention 1m06s": term.Yellow, "waiting 1m05s": term.Yellow, "in progress": term.Cyan,
 	} {
 		if !strings.Contains(coloured, "\x1b["+string(style)+"m"+word) || !strings.Contains(plain, word) {
 			t.Errorf("%q is not said, or not in %s:\n%s\n%q", word, style, plain, coloured)

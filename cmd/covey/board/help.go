@@ -36,8 +36,11 @@ func (m *model) keyLine() string {
 		if m.typing.deed.typed != nothing {
 			hints = append(hints, keyHint{"Up", "earlier text"})
 		}
+	case m.readsChanges():
+		hints = slices.DeleteFunc(deedHints(m.chosen(), m.scene.runs), func(h keyHint) bool { return h.does == string(Changes) })
+		hints = append([]keyHint{{"Esc", "back"}, {"n", "next"}, {"PgDn", "scroll"}}, hints...)
 	case m.whole:
-		hints = append(deedHints(m.chosen(), m.scene.runs), filter, keyHint{"Esc", "back"})
+		hints = append([]keyHint{{"Esc", "back"}}, append(deedHints(m.chosen(), m.scene.runs), filter)...)
 	default:
 		hints = append(m.pickHints(), filter, keyHint{"Tab", "next"},
 			keyHint{"Enter", "zoom"}, keyHint{"PgUp", "scroll"})
@@ -45,22 +48,18 @@ func (m *model) keyLine() string {
 	return m.pencil().hints(hints, out, m.width)
 }
 
-// hints draws the hints, then those in out. If there is not room for all words, keys stand without
-// them, those in out last, because the help has the words. If there is not room for all keys either,
-// the last hints are left out, and of out the last one stays.
+// hints draws the hints, then those in out. If there is not room for all, the last ones are left out, because the
+// first are needed most and the help has all: a key without a word helps nobody. Those in out lose their words last, and the last of them stays.
 func (p pencil) hints(hints, out []keyHint, columns int) string {
-	hints, out = slices.Clone(hints), slices.Clone(out)
-	for _, list := range [][]keyHint{hints, out} {
-		for i := len(list) - 1; i >= 0 && p.hintsWidth(hints, out) > columns; i-- {
-			list[i].does = ""
-		}
+	out = slices.Clone(out)
+	for p.hintsWidth(hints, out) > columns && len(hints) > 0 {
+		hints = hints[:len(hints)-1]
 	}
-	for p.hintsWidth(hints, out) > columns && len(hints)+len(out) > 1 {
-		if len(hints) > 0 {
-			hints = hints[:len(hints)-1]
-		} else {
-			out = out[1:]
-		}
+	for i := len(out) - 1; i >= 0 && p.hintsWidth(hints, out) > columns; i-- {
+		out[i].does = ""
+	}
+	for p.hintsWidth(hints, out) > columns && len(out) > 1 {
+		out = out[1:]
 	}
 	return p.hintLine(hints, out)
 }
@@ -97,7 +96,7 @@ func (m *model) pickHints() []keyHint {
 		hints = append([]keyHint{{"m", fmt.Sprintf("merge the %d chosen", n)}}, hints...)
 	}
 	if m.from == needs && r.work && m.scene.runs {
-		hints = append(hints, keyHint{"x", "choose"})
+		hints = slices.Insert(hints, slices.IndexFunc(hints, func(h keyHint) bool { return h.key == send.key }), keyHint{"x", "choose"})
 	}
 	return hints
 }
@@ -106,7 +105,7 @@ func (m *model) pickHints() []keyHint {
 func deedHints(r row, runs bool) []keyHint {
 	var hints []keyHint
 	for _, d := range deeds {
-		if runs && d.can(r) {
+		if (runs || d.verb == Changes) && d.can(r) {
 			hints = append(hints, keyHint{d.key, string(d.verb)})
 		}
 	}
@@ -115,13 +114,14 @@ func deedHints(r row, runs bool) []keyHint {
 
 // helpLines draws the help in at most height lines.
 func helpLines(height int) []string {
-	const text = `Keys                                 (they act on the row with >)
+	const text = `Keys act on the row with >. Ctrl-Z suspends covey.
   a, d        approve or deny the question; a text may go along
   s           send a message to the member, or to the lead
   h           hold the member from the end of its turn on, or release it
   i           interrupt the member's turn and hold it
-  m, r, M     merge the finished work on a task, return it with a reason, merge
-              all that has no marks
+  m, r, M     merge the finished work on a task, send it back with a reason,
+              merge all that has no marks
+  d           its diff (D where d denies); there, n and p go to the next work
   x           choose finished work, or no longer; then m merges what is chosen
   Tab, 1-4    the next list; the first, …, the log
   Up, Down    the next row, as j and k; its log and what else is known of it are shown
@@ -131,10 +131,9 @@ func helpLines(height int) []string {
   /           show only what contains a text, in the list or the log
   Esc         one step back; out of what is typed, the filter, the whole pane
   q, Ctrl-C   leave the board; under "covey up", Ctrl-C stops the team
-  Ctrl-Z      suspend covey
 
 "all" stands for the whole team. Red is a failure or a mark, yellow waits,
-green is done or goes well. covey web shows more: the ends of turns, changes, and verdicts.`
+green is done or goes well. covey web also shows turn ends, and verdicts.`
 	lines := strings.Split(text, "\n")
 	return lines[:min(len(lines), max(height, 0))]
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
@@ -30,6 +31,11 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.notice = ""
+	if m.readsChanges() && (name == "n" || name == "p") {
+		m.chosenList().choose(m.chosenList().at + map[string]int{"n": 1, "p": -1}[name])
+		m.follow()
+		return nil
+	}
 	if scrolls(name) {
 		return m.scroll(name)
 	}
@@ -59,7 +65,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 func (m *model) out() {
 	switch {
 	case m.whole:
-		m.whole = false
+		m.whole, m.changing = false, false
 	case m.pickedRows() != nil:
 		m.unpick()
 	case m.filter() != "":
@@ -100,7 +106,7 @@ func (m *model) moves(name string) (cmd tea.Cmd, ok bool) {
 	case "1", "2", "3", "4":
 		m.turn(int(name[0]-'1') - int(m.focus))
 	case "enter":
-		m.whole, m.reader.below = !m.whole, 0
+		m.whole, m.changing, m.reader.below = !m.whole, false, 0
 		m.whole = m.whole && (!m.readsText() || m.about() != "")
 	case "up", "k":
 		return m.step(-1, "shift+up"), true
@@ -119,7 +125,7 @@ func (m *model) moves(name string) (cmd tea.Cmd, ok bool) {
 // turn moves the focus by a number of panes.
 func (m *model) turn(by int) {
 	m.focus = pane((int(m.focus) + by + panes) % panes)
-	m.whole = false
+	m.whole, m.changing = false, false
 	if m.focus != logOf {
 		m.from, m.member = m.focus, ""
 	}
@@ -197,7 +203,13 @@ func (m *model) verb(name string) tea.Cmd {
 	}
 	known := Verb("") // of the key
 	for _, d := range deeds {
-		if d.key != name {
+		if d.key == name && d.verb == Changes && d.can(m.chosen()) { // the team need not run
+			m.focus, m.whole, m.changing, m.diffOf = m.from, true, !m.readsChanges(), ""
+			return nil
+		}
+	}
+	for _, d := range deeds {
+		if d.key != name || d.verb == Changes {
 			continue
 		}
 		known = cmp.Or(known, d.verb)
@@ -228,13 +240,28 @@ func (m *model) verb(name string) tea.Cmd {
 func (m *model) ask(d deed) {
 	r := m.chosen()
 	a := d.act(r)
-	for _, one := range m.lists[needs].rows {
-		if one.clean && d.verb == MergeUnmarked {
-			a.Pieces++
+	label := d.question(a, r)
+	if d.verb == MergeUnmarked {
+		label = m.askUnmarked()
+	}
+	m.typing = &typing{label: label, deed: d, act: a, confirm: d.confirms(r), stays: d.verb == Send && m.whole && m.readsLog()}
+	m.line.set("")
+}
+
+// askUnmarked asks about all work without marks, by its names if there is room.
+func (m *model) askUnmarked() string {
+	var ids, names []string
+	for _, r := range m.lists[needs].rows {
+		if r.clean {
+			ids = append(ids, cmp.Or(r.task, r.member))
+			names = append(names, strings.TrimSpace(r.task+" "+r.title))
 		}
 	}
-	m.typing = &typing{label: d.question(a, r), deed: d, act: a, confirm: d.confirms(r), stays: d.verb == Send && m.whole && m.readsLog()}
-	m.line.set("")
+	before := "merge " + term.Plural(len(ids), "piece") + " of work without marks"
+	if text := before + ": " + strings.Join(names, ", ") + "? "; len(names) > 0 && ansi.StringWidth(text) < m.width {
+		return text
+	}
+	return before + ": " + strings.Join(ids, ", ") + "? "
 }
 
 // quitDelay is how long a lone q in a line that stays waits for more to be typed before it leaves:

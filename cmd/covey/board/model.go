@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,6 +49,8 @@ type (
 	}
 	// questionMsg is the full text of a question.
 	questionMsg struct{ id, text string }
+	// changesMsg is what the work of the row with a key changes.
+	changesMsg struct{ key, text string }
 	// olderMsg are the rows before the oldest one of the log; none: there are no such rows.
 	olderMsg struct {
 		rows []*logRow
@@ -77,6 +80,7 @@ type model struct {
 
 	logFilter string
 	whole     bool // one pane fills the board
+	changing  bool // with the changes of the chosen row in place of what else is known of it
 	help      bool
 
 	line   inputLine
@@ -86,9 +90,12 @@ type model struct {
 
 	asked  map[string]string // full texts of questions by id; empty: it was asked for
 	reader reader            // of what there is to read about the chosen row
+	diffOf string            // the key of the row whose changes were asked for last
+	diff   string            // what it changes; empty: that has not come yet
 
 	do       func(Act) (string, error)
 	question func(id string) (string, error)
+	changes  func(task, member string) (string, error)
 	older    func(before uint64, member string) ([]*logRow, error)
 	stop     func() // stops the team, which runs in this process; nil: it does not
 
@@ -164,6 +171,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.done(msg)
 	case questionMsg:
 		m.asked[msg.id] = msg.text
+	case changesMsg:
+		if m.diffOf == msg.key {
+			m.diff = msg.text
+		}
 	case olderMsg:
 		m.reading, m.top = false, msg.err == nil && len(msg.rows) == 0
 		m.log.addOlder(msg.rows)
@@ -175,7 +186,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			cmd = m.leave()
 		}
 	}
-	return m, tea.Batch(cmd, m.read())
+	return m, tea.Batch(cmd, m.read(), m.readChanges())
 }
 
 // raw writes what is not shown to the terminal. It is kept until the terminal has it, because the board
@@ -267,9 +278,31 @@ func (m *model) read() tea.Cmd {
 	}
 }
 
+// readsChanges reports whether the changes of the chosen row fill the board.
+func (m *model) readsChanges() bool { return m.changing && m.readsText() }
+
+// readChanges reads the changes of the chosen row while they are shown, once for each row.
+func (m *model) readChanges() tea.Cmd {
+	r := m.chosen()
+	if !m.readsChanges() || m.diffOf == r.key || m.changes == nil {
+		return nil
+	}
+	m.diffOf, m.diff, m.reader.below = r.key, "", 0
+	return func() tea.Msg {
+		text, err := m.changes(r.task, r.member)
+		if err != nil {
+			text = "the changes cannot be read: " + err.Error()
+		}
+		return changesMsg{r.key, term.Plain(text)}
+	}
+}
+
 // about returns what there is to read about the chosen row.
 func (m *model) about() string {
 	r := m.chosen()
+	if m.readsChanges() && m.diffOf == r.key {
+		return cmp.Or(m.diff, "reading the changes…")
+	}
 	if text := m.asked[r.request]; r.request != "" && text != "" {
 		return text
 	}

@@ -85,8 +85,8 @@ func (p pencil) list(which pane, l *list, focused bool, size [2]int) []string {
 		}
 		line += p.row(r, c, mark == ">")
 		text := r.text
-		if room := width - ansi.StringWidth(line); room >= leastWidth && which == needs {
-			text = term.FitMiddle(text, room) // its end says what to do
+		if room := width - ansi.StringWidth(line); room >= leastWidth && which == needs && !r.changes {
+			text = term.FitMiddle(text, room) // its end says what to do; that of a title does not
 		}
 		lines = append(lines, term.Fit(line+text, width))
 	}

@@ -52,7 +52,7 @@ func TestReviewQueue(t *testing.T) {
 		t.Fatalf("%+v", b.acts)
 	}
 	b.press("M")
-	b.shows("merge 2 pieces of work without marks?")
+	b.shows("merge 2 pieces of work without marks: 1 Add rates, 10 Sort rows?")
 	b.press("enter")
 	if len(b.acts) != 2 || b.acts[1].Verb != MergeUnmarked || b.acts[1].Member+b.acts[1].Task != "" {
 		t.Fatalf("%+v", b.acts)
@@ -110,4 +110,61 @@ func TestPickedWork(t *testing.T) {
 	if len(b.acts) != 2 {
 		t.Errorf("%+v", b.acts)
 	}
+}
+
+// TestChanges: d shows what the work of the chosen row changes, coloured, n goes to the next piece, and keys decide about the one that is
+// shown. After a decision it is that of the piece in its place. A team that does not run shows it, too.
+func TestChanges(t *testing.T) {
+	b := newBoard(t, 80, 24)
+	asked := []string{}
+	b.changes = func(task, member string) (string, error) {
+		asked = append(asked, task)
+		if task == "10" {
+			return "", errRefused
+		}
+		return "⚠ marked\n@@ -1 +1 @@\n-old " + task + "\n+new " + task + "\n", nil
+	}
+	b.sees(reviewed()...)
+	b.shows("m merge  d diff  r send back  M merge unmarked  x choose", "? help  q quit")
+	b.press("d")
+	b.shows("═ Task 2 Speed up", "+new 2", "Esc back  n next")
+	b.screen.Color = true
+	if frame := b.frame(); !strings.Contains(frame, "\x1b[32m+new 2") || !strings.Contains(frame, "\x1b[31m-old 2") {
+		t.Errorf("%q", frame)
+	}
+	b.screen.Color = false
+	b.press("n")
+	b.shows("═ Task 1 Add rates", "+new 1")
+	b.press("n")
+	b.shows("the changes cannot be read: " + errRefused.Error())
+	b.press("p", "m")
+	b.shows("merge task 1?")
+	b.press("enter")
+	if len(b.acts) != 1 || b.acts[0] != (Act{Verb: Merge, Task: "1"}) {
+		t.Errorf("%+v", b.acts)
+	}
+	b.press("p")
+	b.sees(teamtest.Line(20, "", "merge", `{"id":"2","member":"ana","branch":"b2","commit":"c","tasks":["2"],"title":"Speed up","into":"main","state":"returned"}`))
+	b.shows("+new 1")
+	b.press("esc")
+	b.hides("+new")
+	b.up = false
+	b.sees()
+	b.shows("d diff")
+	b.press("d")
+	b.shows("+new 1")
+	if got := strings.Join(asked, " "); got != "2 1 10 1 2 1 1" {
+		t.Errorf("it has read %s", got)
+	}
+}
+
+// TestNotesOnBoard: a row counts the notes about work, and the whole text has them.
+func TestNotesOnBoard(t *testing.T) {
+	b := newBoard(t, 80, 24)
+	b.sees(reviewed()...)
+	b.sees(teamtest.Line(30, "", "work_hints", `{"merge":"1","commit":"c","hints":[{"kind":"x","word":"file deleted","text":"A file is gone."}],"size":{"files":1}}`))
+	b.press("j")
+	b.shows("1 note · Add rates")
+	b.press("enter")
+	b.shows("file deleted: A file is gone.")
 }

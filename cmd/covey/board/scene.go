@@ -42,6 +42,7 @@ type row struct {
 	silent string    // what becomes of the question without an answer, and when; empty: it waits
 	who    string    // id of the question, owner of the task
 	text   string
+	title  string // of finished work
 	about  string // what a person should read before a decision, of several lines; may be empty
 
 	member  string // whose log belongs to it, and who gets a message; empty: the whole team
@@ -51,6 +52,7 @@ type row struct {
 	merges  bool   // the work can be merged
 	marked  bool   // there is something to look at first
 	clean   bool   // it waits, was looked at and has no marks
+	changes bool   // there are changes to show
 	again   bool   // to merge it asks a question again
 	returns bool   // the work on task can be sent back
 	work    bool   // it is finished work that a person decides about
@@ -123,8 +125,8 @@ func factsOf(now termview.Now) string {
 	for _, m := range s.Members {
 		cost += m.Spent.CostUSD
 	}
-	if text := termview.Dollars(cost); text != "" {
-		parts = append(parts, text)
+	if text := termview.Dollars(cost); text != "" { // a narrow terminal cuts what is behind it
+		parts = slices.Insert(parts, min(len(parts), 2), text)
 	}
 	budget := s.BudgetAt(s.Time)
 	if now.Status != nil {
@@ -151,14 +153,18 @@ func needRows(s *view.State, runs bool) []row {
 		switch n.Kind {
 		case api.NeedsAnswer:
 			r.request, r.who = n.ID, term.PlainLine(n.ID)
+			r.changes = n.Task != ""
 			r.work = n.Task != "" && (n.Asks == requests.AskApproval || n.Asks == requests.AskMerge)
 		case api.NeedsMerge, api.NeedsDecision:
 			r.merges, r.work, r.again, r.who = true, true, n.Again, term.PlainLine(n.Task)
 			m := s.Merge(n.ID)
-			r.text = pieceText(works, m, n)
+			found := m.Hints
 			if t := s.Task(n.Task); t != nil {
-				r.about = taskAbout(t, m, works.Hints(s, t))
+				found = works.Hints(s, t)
+				r.about = taskAbout(t, m, found)
 			}
+			r.changes, r.title = true, term.PlainLine(m.Title)
+			r.text = pieceText(works, m, n, len(hints.NoteWords(found)))
 			r.clean = n.Kind == api.NeedsMerge && m.Size.Files > 0 && len(n.Marks) == 0
 		}
 		if runs { // else it waits for the next run
@@ -176,14 +182,17 @@ func needRows(s *view.State, runs bool) []row {
 }
 
 // pieceText describes finished work in one line: how much it changes, what its last gate says, what it is,
-// and why it is held.
-func pieceText(works view.Works, m *view.Merge, n api.Need) string {
+// how many notes there are about it, and why it is held.
+func pieceText(works view.Works, m *view.Merge, n api.Need, notes int) string {
 	var text string
 	if m.Size.Files > 0 {
 		text = fmt.Sprintf("+%d −%d ", m.Size.Added, m.Size.Removed)
 	}
 	if gates := works.Gates[n.Task]; len(gates) > 0 {
 		text += map[view.Verdict]string{view.Agreed: "✓ ", view.Refused: "✗ "}[gates[len(gates)-1].Verdict]
+	}
+	if notes > 0 {
+		text += term.Plural(notes, "note") + " · "
 	}
 	text += m.Title
 	if m.Reason != "" {
@@ -292,6 +301,7 @@ func taskRows(s *view.State) []row {
 			returns: t.Status == tasks.Completed}
 		if merge != nil {
 			r.member = cmp.Or(t.Owner, merge.Member)
+			r.changes = true
 			r.merges = r.returns && !merge.State.Busy() && !merge.State.Over() && merge.State != tasks.MergeReady
 		}
 		r.word, r.style = termview.TaskWord(t, merge, s.OpenBlockers(t))
@@ -311,15 +321,13 @@ func taskRows(s *view.State) []row {
 func taskAbout(t *view.Task, merge *view.Merge, found []hints.Hint) string {
 	lines := []string{t.Subject}
 	for _, h := range found {
-		if h.Mark {
-			lines = append(lines, h.String())
-		}
+		lines = append(lines, h.String())
 	}
 	if t.Description != "" {
 		lines = append(lines, t.Description)
 	}
 	for _, r := range t.Returns[max(0, len(t.Returns)-3):] {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", r.Time.Local().Format(time.TimeOnly), r.Kind, r.Reason))
+		lines = append(lines, fmt.Sprintf("%s %s: %s", r.Time.Local().Format(time.TimeOnly), termview.ReturnWord(r.Kind), r.Reason))
 	}
 	if merge != nil {
 		lines = append(lines, merge.Name()+": "+termview.MergeState(merge.Merge)+termview.Because(merge.Merge))

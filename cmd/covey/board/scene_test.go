@@ -47,8 +47,8 @@ func TestFacts(t *testing.T) {
 	}
 	used := []events.BudgetUse{{What: events.USD, Used: 1.25, Limit: 5}, {What: events.Time, Used: 3}}
 	for want, now := range map[string]termview.Now{
-		"done 1 of 4 · merged 0 of 1 · 1 refused · $1.25": {State: &s},
-		"done 1 of 4 · merged 0 of 1 · 1 refused · $1.25 · 25 % of the budget (usd)": {State: &s,
+		"done 1 of 4 · merged 0 of 1 · $1.25 · 1 refused": {State: &s},
+		"done 1 of 4 · merged 0 of 1 · $1.25 · 1 refused · 25 % of the budget (usd)": {State: &s,
 			Status: &api.Status{Budget: used}},
 		"": {State: &view.State{}},
 	} {

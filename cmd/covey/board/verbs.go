@@ -15,7 +15,6 @@ type Act struct {
 	Member  string // of Send, Hold, Release and Interrupt; empty: the lead; of Merge, if the work has no task
 	Task    string // of Merge and Return
 	Text    string // of Send and Return, and what goes along with an answer
-	Pieces  int    // of MergeUnmarked: how many there are
 }
 
 // Verb describes what an Act does.
@@ -32,7 +31,9 @@ const (
 	Merge     Verb = "merge"
 	// MergeUnmarked merges all finished work without marks.
 	MergeUnmarked Verb = "merge unmarked"
-	Return        Verb = "return"
+	Return        Verb = "send back"
+	// Changes shows what work changes. It asks the team for nothing.
+	Changes Verb = "diff"
 )
 
 // deed is what a key does with the chosen row.
@@ -57,20 +58,22 @@ const (
 	needed
 )
 
-// deeds are all that keys do with a row, in the order in which the last line names them. What ends
+// deeds are all that keys do with a row, in the order in which the last line names them: what a person is most likely here for first. What ends
 // something, or cannot be taken back, is asked about first, with the name of what it is about: rows
 // move while somebody reads, and a key must never answer another question than the one that was
 // read.
 var deeds = []deed{
 	{"a", Approve, func(r row) bool { return r.request != "" }, "approve", maybe},
 	{"d", Deny, func(r row) bool { return r.request != "" }, "deny", maybe},
+	{"m", Merge, func(r row) bool { return r.merges }, "merge", nothing},
+	{"d", Changes, func(r row) bool { return r.changes && r.request == "" }, "", nothing},
+	{"D", Changes, func(r row) bool { return r.changes && r.request != "" }, "", nothing},
+	{"r", Return, func(r row) bool { return r.returns }, "send back", needed},
+	{"M", MergeUnmarked, func(r row) bool { return r.merges && r.request == "" }, "merge", nothing},
 	send,
 	{"h", Hold, func(r row) bool { return r.member != "" && !r.held }, "", nothing},
 	{"h", Release, func(r row) bool { return r.member != "" && r.held }, "", nothing},
 	{"i", Interrupt, func(r row) bool { return r.member != "" }, "interrupt", nothing},
-	{"m", Merge, func(r row) bool { return r.merges }, "merge", nothing},
-	{"M", MergeUnmarked, func(r row) bool { return r.merges && r.request == "" }, "merge", nothing},
-	{"r", Return, func(r row) bool { return r.returns }, "return", needed},
 }
 
 // send is the deed of writing to somebody.
@@ -132,8 +135,6 @@ func (d deed) confirms(r row) string {
 func (d deed) question(a Act, r row) string {
 	about := a.Request + " of " + r.member
 	switch {
-	case d.verb == MergeUnmarked:
-		about = term.Plural(a.Pieces, "piece") + " of work without marks"
 	case a.Task != "":
 		about = "task " + a.Task
 	case d.verb == Send && a.Member == "":
@@ -147,7 +148,7 @@ func (d deed) question(a Act, r row) string {
 	}
 	text := ask + " " + term.PlainLine(about)
 	if word := d.confirms(r); word != "" {
-		return "⚠ " + text + "? Read what is marked, then type " + word + ": "
+		return "⚠ " + text + "? Read its marks (d shows its diff), then type " + word + ": "
 	}
 	switch d.typed {
 	case nothing:

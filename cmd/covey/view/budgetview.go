@@ -118,10 +118,8 @@ func MemberStyle(state api.MemberState) term.Style {
 	switch state {
 	case api.Working:
 		return term.Green
-	case api.Waiting, api.Limited:
+	case api.Waiting, api.Limited, api.NeedsAttention, api.LoggedOut: // the last two wait for a person
 		return term.Yellow
-	case api.NeedsAttention, api.LoggedOut:
-		return term.Red
 	}
 	return term.Normal
 }

@@ -227,9 +227,9 @@ func problemText(e events.Event) (string, term.Style) {
 	switch d := e.Data.(type) {
 	case events.NeedsAttention:
 		if d.Kind == "login" { // the reason says what to do
-			return d.Reason, term.Red
+			return d.Reason, term.Yellow
 		}
-		return "needs attention: " + d.Reason, term.Red
+		return "needs attention: " + d.Reason, term.Yellow
 	case events.HookFeedback:
 		return "refused by " + d.Event + ": " + hookinfo.Feedback(d.Event, d.Text), term.Red
 	case events.HookStopped:

@@ -68,7 +68,7 @@ func TestStory(t *testing.T) {
 		{"merge", `{"id":"1","member":"ben","title":"work of ben","into":"main","state":"merged","result":"0123456789abc"}`,
 			"work of ben is merged into main as 0123456789", "work of ben is merged into main as 0123456789"},
 		{"merge", `{"id":"1","member":"ben","tasks":["3"],"title":"Add it","into":"main","state":"returned","fix":"7","reason":"it conflicts"}`,
-			"task 3 (Add it) is back with its author as task 7: it conflicts", "task 3 (Add it) is back with its author as task 7: it conflicts"},
+			"task 3 (Add it) is sent back, and goes on as task 7: it conflicts", "task 3 (Add it) is sent back, and goes on as task 7: it conflicts"},
 		{"task_unchanged", `{"task_id":"3","subject":"Add it"}`,
 			"task 3 (Add it) was completed without a change: there is nothing to merge", "task 3 (Add it) was completed without a change: there is nothing to merge"},
 		{"member_held", `{"by":"operator","cut":true}`, "held by a person until covey resume api or a text from you",

@@ -46,7 +46,7 @@ func MergeState(m tasks.Merge) string {
 	case tasks.MergeDone:
 		return fmt.Sprintf("merged into %s as %s", m.Into, mergedAs(m)) + forced(m)
 	case tasks.MergeReturned:
-		return fmt.Sprintf("back with its author as task %s", m.Fix)
+		return sentBack + ", and goes on as task " + m.Fix
 	case tasks.MergeReady:
 		return "ready for a pull request into " + m.Into + forced(m)
 	}
@@ -66,7 +66,7 @@ func forced(m tasks.Merge) string {
 func MergeWord(s tasks.MergeState) (string, term.Style) {
 	switch s {
 	case tasks.MergeReturned:
-		return "sent back", term.Red
+		return sentBack, term.Red
 	case tasks.MergeWaiting:
 		return "to merge", term.Yellow
 	case tasks.MergeHeld:

@@ -43,12 +43,17 @@ func CountWords(all api.TaskCounts, work api.WorkCounts) []string {
 // atGates is how a member is called while a gate judges its turn.
 const atGates = "at the gates"
 
+// toldToStop begins the reason of a run that a person ended: that is no failure.
+const toldToStop = "told to stop"
+
 // TeamWord returns what a team does; runs reports whether a process runs it.
 func TeamWord(s *view.State, runs bool) (string, term.Style) {
 	run := s.Run()
 	switch {
 	case !runs && run.ExitCode != nil && *run.ExitCode == 0:
 		return "done: " + run.Reason, term.Green
+	case !runs && strings.HasPrefix(run.Reason, toldToStop):
+		return "ended: " + run.Reason, term.Faint
 	case !runs && run.Reason != "":
 		return "ended: " + run.Reason, term.Red
 	case !runs && run.First == 0:
@@ -177,13 +182,19 @@ func NeedWord(n api.Need) string {
 	return "attention"
 }
 
-// NeedStyle highlights a need: a member that cannot go on has failed, the others wait.
-func NeedStyle(n api.Need) term.Style {
-	if n.Kind == api.NeedsHelp || n.Asks == requests.AskAttention {
-		return term.Red
+// NeedStyle highlights a need: each waits for a person.
+func NeedStyle(api.Need) term.Style { return term.Yellow }
+
+// ReturnWord returns how a task came back to its author: work is sent back, whoever did that.
+func ReturnWord(kind string) string {
+	if kind == "returned" {
+		return sentBack
 	}
-	return term.Yellow
+	return kind
 }
+
+// sentBack is the one word for work that its author has to change, whoever sent it back.
+const sentBack = "sent back"
 
 // Unanswered returns what becomes of a request that nobody answers in time, and when by the clock: "denied"
 // and "23:06". Both are empty for one without a time limit.

@@ -41,7 +41,9 @@ func TestTeamWord(t *testing.T) {
 		"done": {false, []events.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"all work is done","exit_code":0}`)},
 			said{"done: all work is done", term.Green}},
 		"stopped": {false, []events.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"told to stop","exit_code":1}`)},
-			said{"ended: told to stop", term.Red}},
+			said{"ended: told to stop", term.Faint}},
+		"failed": {false, []events.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"deadlock","exit_code":1}`)},
+			said{"ended: deadlock", term.Red}},
 	} {
 		var s view.State
 		for _, l := range test.lines {
@@ -64,8 +66,8 @@ func TestMemberWord(t *testing.T) {
 		"starting":         {view.Member{State: api.Starting}, said{"starting", term.Faint}},
 		"working":          {view.Member{State: api.Working}, said{"working", term.Green}},
 		"at the gates":     {view.Member{State: api.Working, Gate: "Stop"}, said{"at the gates", term.Yellow}},
-		"in trouble":       {view.Member{State: api.NeedsAttention, Attention: "no"}, said{"needs attention", term.Red}},
-		"not logged in":    {view.Member{State: api.LoggedOut, Attention: "log in"}, said{"logged out", term.Red}},
+		"in trouble":       {view.Member{State: api.NeedsAttention, Attention: "no"}, said{"needs attention", term.Yellow}},
+		"not logged in":    {view.Member{State: api.LoggedOut, Attention: "log in"}, said{"logged out", term.Yellow}},
 		"held":             {view.Member{State: api.Held, Held: &view.Hold{}}, said{"held", term.Yellow}},
 		"limited":          {view.Member{State: api.Limited, Lockout: &view.Lockout{Since: noon, Until: noon.Add(time.Hour), Known: true}}, said{"limited until 13:00", term.Yellow}},
 		"limited, a guess": {view.Member{State: api.Limited, Lockout: &view.Lockout{Since: noon, Until: noon.Add(time.Hour)}}, said{"limited", term.Yellow}},

@@ -70,7 +70,7 @@ func queue(t *testing.T, b browser, bin string) {
 	}
 	p.press("n", "x")
 	first := value[string](p, "document.activeElement.id")
-	if !strings.HasPrefix(before, first+" ") || value[bool](p, "document.querySelector('#review .piece.marked [type=checkbox]')") {
+	if !strings.HasPrefix(before, first+" ") || value[bool](p, "document.querySelector('#review .piece.marked [type=checkbox]') !== null") {
 		t.Errorf("n leads to %q of %q, or marked work can be chosen", first, before)
 	}
 	p.untilText("#link", "it has marks")

@@ -84,6 +84,7 @@ func (m *team) repository() {
 // to loads the page with a path below the root of the pages, from any of them.
 func (p page) to(path string) {
 	p.Helper()
+	p.until("document.querySelector('a.brand')") // a decision may have led to another page just now
 	p.show(value[string](p, "document.querySelector('a.brand').href") + strings.TrimPrefix(path, "/"))
 }
 
@@ -108,7 +109,7 @@ func decides(t *testing.T, b browser, bin string) {
 		task.to("/task/" + id)
 		task.untilText("#task-acts", "Approve")
 		task.press("m")
-		task.untilText("#link", "approved: task "+id)
+		said(task, "approved: task "+id)
 	}
 	approveWork("1")
 	board.untilText("#piece-1 .state", "to merge")
@@ -146,7 +147,7 @@ func decides(t *testing.T, b browser, bin string) {
 	task.write("Write it in capitals.")
 	task.tabTo("#task-acts .back .answer button")
 	task.press("Enter")
-	task.untilText("#link", "task 1 is sent back")
+	said(task, "task 1 is sent back")
 	board.untilText("#task-1 .state", "sent back")
 	board.untilText("#tasks", "Revise task 1")
 	approveWork("3")
@@ -156,7 +157,9 @@ func decides(t *testing.T, b browser, bin string) {
 	task.to("/task/3")
 	task.tabTo("#task-acts form[action$='/merge'] button")
 	task.press("Enter")
+	said(task, "queued to be merged: task 3")
 	board.untilText("#task-3 .state", "merged")
+	task.to("/task/3")
 	task.untilText("#task-acts", "It is merged into main.")
 	if got, err := os.ReadFile(filepath.Join(m.dir, "note.txt")); string(got) != "ONE\nTWO\n" {
 		t.Errorf("the note is %q, %v", got, err)
@@ -168,6 +171,12 @@ func decides(t *testing.T, b browser, bin string) {
 	report := b.open(t, 380, 900, "file://"+filepath.Join(m.dir, "report.html"))
 	report.untilText("#works", "note.txt")
 	report.audit()
+}
+
+// said waits until a decision is told, on its page or on that of the next piece of work.
+func said(p page, text string) {
+	p.Helper()
+	p.until("[...document.querySelectorAll('#link, .said')].some(e => e.textContent.includes('" + text + "'))")
 }
 
 // approve approves something on the main page with the keys, and waits until it is off the list.
