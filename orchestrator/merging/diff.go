@@ -38,6 +38,8 @@ type Diff struct {
 	Text   string `json:"text"` // output of git diff
 	// Brings are other pieces of work of which the changes are a part.
 	Brings []api.Brought `json:"brings,omitempty"`
+	// Own are the files that the work changes itself, if it brings other work.
+	Own []string `json:"own,omitempty"`
 	// Prefix is the workspace's folder in the repository (worktree.Repo.Prefix).
 	Prefix string `json:"prefix,omitempty"`
 	// Hints are what a reviewer should look at first, marks first.
@@ -213,6 +215,11 @@ func (d differ) of(ctx context.Context, r api.Review) (Diff, error) {
 			one.From = b.From
 		}
 		one.From = cmp.Or(one.From, m.From)
+	}
+	if len(r.Brings) > 0 {
+		if changed, err := d.Repo.Changed(ctx, m.From, m.Commit); err == nil { // else all count as its own
+			one.Own = Paths(changed, d.Repo.Prefix)
+		}
 	}
 	text, err := d.Repo.Diff(ctx, one.From, m.Commit, d.how)
 	one.Text, one.Hints = string(text), r.Hints

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -39,8 +40,32 @@ type report struct {
 	Notes   []string            // what a reader must know before the rest
 	Diffs   map[string]diffText // by the id of the merge
 	Outputs map[uint64]string   // of hooks, by the number of their line
+	Denied  []denial            // calls that did not run
 
 	team *configs.Team // nil: its spec cannot be read
+}
+
+// denial is a call that did not run, because a rule, a hook or the lack of an answer denied it.
+type denial struct {
+	Seq               uint64
+	Member, Call, Why string
+}
+
+// maxDenied is how many denials a report keeps, the newest.
+const maxDenied = 200
+
+// deny notes a line about a call that did not run. A member in plan mode is told to plan without such calls.
+func (r *report) deny(e events.Event) {
+	p, ok := e.Data.(events.PermissionDecided)
+	if !ok || p.Decision != "deny" || p.Mode == "plan" {
+		return
+	}
+	why := map[string]string{"rule": "the rule " + p.Rule, "hook": "a PreToolUse hook", "mode": "the mode " + p.Mode}[p.By]
+	if why == "" {
+		why = "nobody who could be asked"
+	}
+	r.Denied = append(r.Denied, denial{e.Seq, e.Member, strings.TrimSuffix(p.Tool+": "+p.Call, ": "), why})
+	r.Denied = r.Denied[max(0, len(r.Denied)-maxDenied):]
 }
 
 // diffText is what a piece of work has changed.
@@ -106,7 +131,9 @@ func (r *report) fold(place state.Place) (*view.State, error) {
 		var line *state.LineError
 		switch {
 		case err == nil:
-			s.Apply(l.Brief())
+			e := l.Brief()
+			s.Apply(e)
+			r.deny(e)
 		case errors.As(err, &line):
 			if damaged++; damaged == 1 {
 				first = err

@@ -49,6 +49,7 @@ type DiffView struct {
 type FileView struct {
 	hints.FileDiff
 	Flags []string     // words of the marks about it
+	Other bool         // only other work changes it, which the merge brings
 	Open  bool         // it is not folded
 	Parts []hints.Hunk // what is shown of the hunks
 	Left  int          // lines that are not shown
@@ -59,7 +60,7 @@ type FileView struct {
 	Viewed bool
 }
 
-// NewDiffView lays out work. Files with marks come first and are open.
+// NewDiffView lays out work. Files with marks come first and are open; those that only other work changes come last, folded.
 func NewDiffView(w Work, found []hints.Hint, b Bounds) DiffView {
 	v := DiffView{
 		Title: w.Diff.Title, None: w.None, Fault: w.Fault, Withheld: w.Diff.Withheld, Count: len(w.Files),
@@ -75,18 +76,26 @@ func NewDiffView(w Work, found []hints.Hint, b Bounds) DiffView {
 	for _, f := range w.Files {
 		v.Added, v.Removed = v.Added+f.Added, v.Removed+f.Removed
 		name := w.Name(f)
-		v.Files = append(v.Files, FileView{FileDiff: f, Task: w.Task.ID, Shown: name, Flags: flags[name]})
+		v.Files = append(v.Files, FileView{FileDiff: f, Task: w.Task.ID, Shown: name, Flags: flags[name],
+			Other: len(w.Diff.Own) > 0 && !slices.Contains(w.Diff.Own, name)})
 	}
-	slices.SortStableFunc(v.Files, func(a, b FileView) int {
-		return min(len(b.Flags), 1) - min(len(a.Flags), 1)
-	})
+	place := func(f FileView) int {
+		switch {
+		case f.Other:
+			return 2
+		case len(f.Flags) > 0:
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(v.Files, func(a, b FileView) int { return place(a) - place(b) })
 	v.Omitted = max(0, len(v.Files)-maxFiles)
 	v.Files = v.Files[:len(v.Files)-v.Omitted]
 	for i := range v.Files {
 		f := &v.Files[i]
 		f.Parts, f.Left = hints.CutHunks(f.Hunks, 0, min(b.File, b.All))
 		b.All -= f.Total - f.Left
-		f.Open = f.Total <= openLines && f.Left == 0 || len(f.Flags) > 0
+		f.Open = !f.Other && (f.Total <= openLines && f.Left == 0 || len(f.Flags) > 0)
 	}
 	return v
 }

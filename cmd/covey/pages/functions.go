@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // DomID makes a name fit for an id and a selector of the page.
@@ -45,6 +46,15 @@ func Style() string { return style }
 // web page.
 func Templates(root string) *template.Template {
 	return template.Must(template.New("").Funcs(functions(root)).ParseFS(templates, "templates/*.html"))
+}
+
+// phrase returns a text that another one follows in the same sentence.
+func phrase(text string) string { return strings.TrimRight(text, ".; ") }
+
+// asked returns what a question about a member in trouble says, without the words for the commands that answer it: its buttons have their own.
+func asked(text string) string {
+	text, _, _ = strings.Cut(text, "(approve: ")
+	return strings.TrimSpace(text)
 }
 
 // functions are what templates call.
@@ -80,6 +90,10 @@ func functions(root string) template.FuncMap {
 		},
 		"took":        term.Took,
 		"needword":    termview.NeedWord,
+		"returnword":  termview.ReturnWord,
+		"phrase":      phrase,
+		"attention":   func(n api.Need) bool { return n.Kind == api.NeedsHelp || n.Asks == requests.AskAttention },
+		"asked":       asked,
 		"needclass":   func(n api.Need) string { return classOf(termview.NeedStyle(n)) },
 		"needcommand": termview.NeedCommand,
 		"denied":      termview.DeniedText,

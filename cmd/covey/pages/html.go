@@ -117,6 +117,7 @@ func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
 	if p.Sections, err = d.Sections(); err != nil {
 		return nil, err
 	}
+	p.Sections = slices.DeleteFunc(p.Sections, func(s *Section) bool { return s.ID == "team" }) // the story begins with it
 	var out bytes.Buffer
 	if err = tmpl.ExecuteTemplate(&out, "report", p); err != nil {
 		return nil, fmt.Errorf("fill in its template: %w", err)

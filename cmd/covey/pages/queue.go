@@ -119,7 +119,7 @@ func pieceOf(s *view.State, w view.Works, m *view.Merge, asked map[string]*view.
 		one.Ask = m.Asked
 	}
 	if m.State == tasks.MergeReturned && m.Fix != "" {
-		one.Reason = strings.TrimRight(one.Reason, ".;") + "; goes on as task " + m.Fix
+		one.Reason = phrase(one.Reason) + "; goes on as task " + m.Fix
 	}
 	return one
 }

@@ -127,3 +127,41 @@ func TestQueueWithoutTeam(t *testing.T) {
 		}
 	}
 }
+
+// A member in trouble has one line until it is opened, with buttons named after what they do; tasks that are done are folded when they are many.
+func TestShortMainPage(t *testing.T) {
+	t.Parallel()
+	trouble := `request {"id":"r1","kind":"attention","member":"ana","to":"operator","text":"ana needs attention: 8 refusals\n(approve: it goes on; deny: it stays)","state":"open"}`
+	var lines []string
+	for n := 5; n <= 8; n++ {
+		lines = append(lines, fmt.Sprintf(`task {"op":"completed","task":{"id":"%d","subject":"Do","status":"completed","owner":"ana"}}`, n))
+	}
+	for name, tc := range map[string]struct {
+		lines []string
+		fold  string
+		open  int
+	}{
+		"few":  {[]string{trouble}, "", 0},
+		"many": {append(lines, trouble, `task {"op":"created","task":{"id":"9","subject":"Do","status":"pending","owner":"ana"}}`), "8 tasks done", 1},
+	} {
+		sections, err := (&Drawing{State: queued(t, tc.lines...), Form: "token", Now: &api.Status{}, Templates: Templates("/p")}).Sections()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range sections {
+			switch s.ID {
+			case "tasks":
+				if s.Fold != tc.fold || s.Open != tc.open || s.Rows[0].ID != map[bool]string{true: "task-1", false: "task-9"}[tc.fold == ""] {
+					t.Errorf("%s: %q, %d of %v", name, s.Fold, s.Open, s.Rows[0].ID)
+				}
+			case "needs":
+				row := string(s.Rows[0].HTML)
+				for _, want := range []string{`<details class="trouble"><summary><b class="wait">attention</b>`, "8 refusals</p>", "Let it go on</button>", "Leave it as it is</button>"} {
+					if !strings.Contains(row, want) || strings.Contains(row, "approve: it") {
+						t.Errorf("no %s in %s", want, row)
+					}
+				}
+			}
+		}
+	}
+}

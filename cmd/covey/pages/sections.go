@@ -29,6 +29,7 @@ const (
 	shownMail    = 50
 	shownMerges  = 50  // those that are over; the others are all there
 	shownTasks   = 100 // likewise
+	foldedTasks  = 6   // more tasks that are done are folded
 	shownGates   = 6   // of a task
 	shownAnswers = 20  // questions that were answered
 	shownMarks   = 300 // turns, and refusals, of the chart
@@ -307,14 +308,26 @@ func (d *Drawing) tasks() *Section {
 	if older > 0 {
 		s.Head = template.HTML(fmt.Sprintf(`<p class="quiet">%d that are done are not shown; covey tasks lists them</p>`, older)) //nolint:gosec // a number
 	}
+	var done []*view.Task
+	var open []*view.Task
 	for _, t := range d.State.Tasks {
-		if older > 0 && over(t) {
+		switch {
+		case older > 0 && over(t):
 			older--
-			continue
+		case t.Deleted:
+		case t.Status == tasks.Completed:
+			done = append(done, t)
+		default:
+			open = append(open, t)
 		}
-		if t.Deleted {
-			continue
-		}
+	}
+	list := append(open, done...)
+	if len(done) > foldedTasks { // their work is in the review queue
+		s.Open, s.Fold = len(open), term.Plural(len(done), "task")+" done"
+	} else {
+		slices.SortFunc(list, func(a, b *view.Task) int { return tasks.CompareIDs(a.ID, b.ID) })
+	}
+	for _, t := range list {
 		one := rowOf(d.State, works, t)
 		line := taskLine{
 			ID: t.ID, Subject: t.Subject, Owner: t.Owner, Word: one.Word, Class: one.Class,

@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -116,29 +117,29 @@ func (r *report) openPart() part {
 	return p
 }
 
-// lookPart lists the marks of all work, first of what is not merged. Those that later work has from the
+// lookPart lists the marks of all work, first of what is not merged, and the notes after them. Those that later work has from the
 // work that it contains are one.
 func (r *report) lookPart() part {
 	p := part{Title: "Look at first", Rest: "covey review"}
 	w := r.State.Works()
-	for _, over := range []bool{false, true} {
-		found := map[string]int{} // the row of a mark
+	for _, pass := range []struct{ over, mark bool }{{false, true}, {true, true}, {false, false}, {true, false}} {
+		found := map[string]int{} // the row of a hint
 		var ids [][]string
 		before := len(p.Rows)
 		for _, t := range shown(r.State) {
-			if isOver(w, t) != over {
+			if isOver(w, t) != pass.over {
 				continue
 			}
 			for _, h := range w.Hints(r.State, t) {
-				if !h.Mark {
+				if h.Mark != pass.mark {
 					continue
 				}
-				text := h.String()
+				text, class := h.String(), map[bool]string{true: "bad", false: "quiet"}[h.Mark]
 				i, known := found[text]
 				if !known {
 					i, found[text] = len(ids), len(ids)
 					ids = append(ids, nil)
-					p.Rows = append(p.Rows, storyRow{Class: "bad", Text: text, Task: t.ID})
+					p.Rows = append(p.Rows, storyRow{Class: class, Text: text, Task: t.ID})
 				}
 				ids[i] = append(ids[i], t.ID)
 			}
@@ -150,7 +151,7 @@ func (r *report) lookPart() part {
 	return p
 }
 
-// refusedPart lists what gates refused and what was sent back, by whom and why.
+// refusedPart lists what gates refused, calls that were denied and what was sent back, by whom and why.
 func (r *report) refusedPart() part {
 	type told struct {
 		at  uint64
@@ -159,6 +160,23 @@ func (r *report) refusedPart() part {
 	var list []told
 	for _, one := range grouped(r.State.GatesOf(refuses)) {
 		list = append(list, told{one.last.First, one.row()})
+	}
+	type call struct{ member, call, why string }
+	times := map[call]int{}
+	for _, d := range r.Denied {
+		times[call{d.Member, d.Call, d.Why}]++
+	}
+	for _, d := range slices.Backward(r.Denied) {
+		k := call{d.Member, d.Call, d.Why}
+		if times[k] == 0 { // a later one stands for it
+			continue
+		}
+		text := fmt.Sprintf("%s of %s, by %s", d.Call, d.Member, d.Why)
+		if times[k] > 1 {
+			text += fmt.Sprintf(", %d times", times[k])
+		}
+		times[k] = 0
+		list = append(list, told{d.Seq, storyRow{Word: "denied", Class: "bad", Text: text}})
 	}
 	for _, t := range r.State.Tasks {
 		for _, b := range t.Returns {
@@ -181,10 +199,11 @@ func (r *report) refusedPart() part {
 // decidedPart lists what people have decided, the newest first.
 func (r *report) decidedPart() part {
 	p := part{Title: "People decided", Rest: "covey inbox --all"}
-	var merged, back []string
-	for _, m := range slices.Backward(r.State.Merges) {
-		if m.By == actors.Operator {
-			merged = append(merged, m.Name())
+	var back []string
+	accepted := map[tasks.MergeState][]string{}
+	for _, m := range newestFirst(r.State.Merges) {
+		if m.By == actors.Operator && m.State != tasks.MergeReturned { // what was sent back since is below
+			accepted[m.State] = append(accepted[m.State], m.Name())
 		}
 	}
 	for _, t := range r.State.Tasks {
@@ -193,8 +212,9 @@ func (r *report) decidedPart() part {
 		}
 	}
 	const most = 5
-	if len(merged) > 0 {
-		p.Rows = append(p.Rows, storyRow{Word: "to merge", Class: "good", Text: texts.Few(merged, most)})
+	for _, state := range slices.Sorted(maps.Keys(accepted)) {
+		word, style := termview.MergeWord(state)
+		p.Rows = append(p.Rows, storyRow{Word: word, Class: classOf(style), Text: texts.Few(accepted[state], most)})
 	}
 	if len(back) > 0 {
 		p.Rows = append(p.Rows, storyRow{Word: "sent back", Class: "bad", Text: "the work on task " + texts.Few(back, 2*most)})
@@ -218,7 +238,12 @@ func (r *report) decidedPart() part {
 	return p
 }
 
-// mergedPart lists what was merged into which branch.
+// newestFirst returns merges, the one that changed last first.
+func newestFirst(all []*view.Merge) []*view.Merge {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b *view.Merge) int { return b.Updated.Compare(a.Updated) })
+}
+
+// mergedPart lists what was merged into which branch, the newest first.
 func (r *report) mergedPart() part {
 	p := part{Title: "Merged", Rest: "git log"}
 	type target struct {
@@ -227,7 +252,7 @@ func (r *report) mergedPart() part {
 	}
 	found := map[string]*target{}
 	var order []string
-	for _, m := range r.State.Merges {
+	for _, m := range newestFirst(r.State.Merges) {
 		if m.State != tasks.MergeDone {
 			continue
 		}

@@ -138,6 +138,7 @@ func queue(t *testing.T, b browser, bin string) {
 
 	// A line is found with keys, and one more sends the work back with the comment on it. The next piece comes by itself.
 	here := value[string](p, "location.pathname")
+	p.untilText("#task-acts", "Merge into")
 	p.press("j", "J", "J", "K", "c")
 	number := value[string](p, "document.querySelector('.hunk .aimed').cells[1].textContent || document.querySelector('.hunk .aimed').cells[0].textContent")
 	if title := value[string](p, "document.activeElement.closest('details').querySelector('summary').textContent"); !strings.HasSuffix(title, ":"+number) {

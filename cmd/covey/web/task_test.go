@@ -87,6 +87,11 @@ func TestBigDiff(t *testing.T) {
 		fmt.Fprintf(&text, "diff --git a/f%d b/f%d\n--- a/f%d\n+++ b/f%d\n@@ -0,0 +1,400 @@\n%s", i, i, i, i, strings.Repeat("+0123456789012345678901234567890123456789\n", 400))
 	}
 	w := pages.Work{Files: hints.ParseDiff(text.String()), Task: tasks.Task{ID: "1"}}
+	other := w
+	other.Diff.Own = []string{"f3", "f1"}
+	if v := pages.NewDiffView(other, nil, pages.Bounds{File: fileLines, All: pageLines}); v.Files[0].Other || v.Files[1].Other || !v.Files[2].Other || v.Files[2].Open {
+		t.Errorf("what only other work changes does not come last, folded: %+v", v.Files[:3])
+	}
 	v := pages.NewDiffView(w, []hints.Hint{{Word: "tests removed", Mark: true, Places: []hints.Place{{File: "f650"}}}}, pages.Bounds{File: fileLines, All: pageLines})
 	if v.Added != 280_000 || v.Count != 700 || v.Omitted != 200 || v.Files[0].Name != "f650" || !v.Files[0].Open || v.Files[1].Open {
 		t.Errorf("+%d, %d files, %d omitted", v.Added, v.Count, v.Omitted)

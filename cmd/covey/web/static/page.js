@@ -137,6 +137,9 @@
   };
   const hide = () => {
     const wanted = filter.value.trim().toLowerCase();
+    setTimeout(() => { // what is found in a fold is shown
+      for (const fold of document.querySelectorAll("details.fold")) if (wanted !== "" && fold.querySelector(".row:not(.out)")) fold.open = true;
+    });
     for (const row of document.querySelectorAll(".row")) {
       row.classList.toggle("out", wanted !== "" && !row.textContent.toLowerCase().includes(wanted));
     }
@@ -187,7 +190,7 @@
     const all = [...document.querySelectorAll(".hunk tr")].filter((l) => l.checkVisibility() && (l === at || l.matches(which)));
     const file = at.closest(".file");
     const i = all.indexOf(at);
-    const first = i >= 0 ? i + step : file ? all.findIndex((l) => file.contains(l)) : 0;
+    const first = i >= 0 ? i + step : file ? all.findIndex((l) => file.compareDocumentPosition(l) & Node.DOCUMENT_POSITION_FOLLOWING) : 0;
     const to = all[first];
     if (!to) return;
     to.tabIndex = -1;
@@ -222,7 +225,8 @@
       case "?": help.showModal(); break;
       case "Enter": {
         const open = e.target.classList.contains("row") && e.target.querySelector("a.open");
-        if (open) { location.href = open.href; }
+        const fold = e.target.classList.contains("row") && e.target.querySelector(":scope > .trouble");
+        if (open) { location.href = open.href; } else if (fold) fold.open = !fold.open;
         break;
       }
     }
