@@ -270,6 +270,16 @@ func (r *reviewer) looksAt(id, fault string) {
 		}
 		return
 	}
+	if brought[id] != "" { // the files of other work come last, and what they are marked for is named
+		if !strings.Contains(look, " and marked: ") || !strings.Contains(look, "<code>"+fault+"</code>") {
+			r.Errorf("task %s: %s", id, look)
+		}
+		_, files, _ := strings.Cut(part(page, "task-diff"), `<ul class="files">`)
+		if at := strings.Index(files, `<b class="kind">other work</b>`); at < 0 || at < strings.Index(files, "<li><a ") || strings.Contains(files[:at], fault) {
+			r.Errorf("task %s: %s", id, files)
+		}
+		return
+	}
 	own, _, _ := strings.Cut(look, "The merge brings task ")
 	if !strings.Contains(own, "<code>"+fault+"</code>") || strings.Count(own, "<code>") != 1 {
 		r.Errorf("task %s: %s", id, look)
