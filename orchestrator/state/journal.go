@@ -273,6 +273,9 @@ func (j *Journal) write(first ...events.Event) {
 	for {
 		now := time.Now()
 		stored := j.fetch()
+		if n := len(stored); n > 0 && stored[n-1].Time.After(now) { // what came before these is in the queue by now
+			now = stored[n-1].Time
+		}
 		first = j.addQueued(first)
 		due := 0
 		for due < len(first) && !first[due].Time.After(now) {

@@ -22,10 +22,11 @@ type Event struct {
 	Request   any       `json:"request,omitempty"`
 }
 
-// Emit puts an event into the outbox.
+// Emit puts an event into the outbox. Its time is after that of the call that wants the change, which Now may
+// not be: the transaction may have begun for others before.
 func (t *Tx) Emit(e Event) {
 	t.wrote = true
-	e.Time = t.now
+	e.Time = t.db.opts.Now().UTC().Round(0)
 	data := t.Encode(&e)
 	need, err := EventFiles(data)
 	if err != nil {
