@@ -118,7 +118,7 @@ func newTeam(
 	builder := o.newSeatBuilder(ctx, this, found, crew.Deps{
 		Team: o.team, Store: store, Journal: j, Place: o.place, Short: &o.short, Bus: found.bus, State: found.state, Log: o.opts.Log, Clock: clock,
 		Processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }),
-		Loop:      loop, Stalled: stalled, Group: &members.Group{}, Seats: seats, Watch: &members.Watch{}, Holds: holds, Hosts: this.hosted != nil,
+		Loop:      loop, Stalled: stalled, Group: &members.Group{}, Seats: seats, Watch: &members.Watch{}, Holds: holds, Lane: this.lane, Hosts: this.hosted != nil,
 	}, spawned, tell, control)
 	guard := trust.NewGuard(o.place, j.Warn)
 	t := &team{

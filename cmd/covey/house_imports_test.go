@@ -101,7 +101,7 @@ var floors = []arrows{
 		"teammate/permission " +
 		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/hookinfo orchestrator/inbox " +
 		"orchestrator/launch orchestrator/mcp orchestrator/merging " +
-		"orchestrator/plan orchestrator/port orchestrator/process " +
+		"orchestrator/plan orchestrator/port orchestrator/process orchestrator/recordings " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/view orchestrator/writes"},
 	// Parts that have no row of their own; only the root and commands import them.
 	{"orchestrator/*", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/*"},

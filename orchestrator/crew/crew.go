@@ -31,6 +31,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -70,6 +71,8 @@ type Deps struct {
 	Parts      []Part      // the features of the team, in the order in which they are told
 	StaysUp    func() bool // whether the team stays up when all is done
 	Hosts      bool        // another host leads the team: only its lead gets a seat with SeatAll
+	// Lane returns where what a member is shown is recorded, or the lane of a replay; nil: there is none.
+	Lane func(*members.Member) (*recordings.Lane, error)
 }
 
 // Crew makes the members take turns. The goroutine of Run directs the team; each member

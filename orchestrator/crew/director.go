@@ -33,6 +33,7 @@ type director struct {
 	resting  *plan.Move      // why the team is at rest; nil: it is not
 	tasks    *plan.TaskIndex // as of the last scene
 	seen     uint64          // the state of the store that tasks was updated to
+	kept     []kept          // members that a replay keeps waiting in the last scene
 }
 
 // maxSleep bounds how long the loop sleeps before it reads the clock again, because
@@ -111,9 +112,9 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	if err != nil {
 		return s, nil, err
 	}
-	moves := plan.Next(s)
+	moves, err := d.keepOn(ctx, s, plan.Next(s))
 	d.c.deps.Watch.RecordDue(s, moves)
-	return s, moves, nil
+	return s, moves, err
 }
 
 // scene takes a snapshot of the team. It reads first which members are idle: what a member did
@@ -150,6 +151,9 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 		d.c.deps.Asks.Attention.WithdrawQuestion(ctx, member)
 	}
 	if err := d.c.deps.Board.ViewMail(ctx, s.Seats, func(i int) *mail.Received { return &seats[i].received }); err != nil {
+		return s, err
+	}
+	if err := d.pace(ctx, &s, seats); err != nil {
 		return s, err
 	}
 	s.LiftHolds()

@@ -33,11 +33,11 @@ func (d *director) hand(s *Seat, w teammate.Work, mark string) {
 
 // handMail gives an idle member all its mail as one prompt.
 func (d *director) handMail(ctx context.Context, s *Seat) error {
-	mail, _, err := d.c.deps.Board.Unread(ctx, &s.received)
+	u, err := s.unread(ctx, true)
 	if err != nil {
 		return err
 	}
-	in, err := s.read(ctx, mail)
+	in, err := s.read(ctx, u, true)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 			return err
 		}
 	}
-	d.hand(s, teammate.Work{Cause: plan.CauseOf(mail), Inputs: in}, "")
+	d.hand(s, teammate.Work{Cause: plan.CauseOf(u.mail), Inputs: in}, "")
 	return nil
 }
 
@@ -75,14 +75,16 @@ func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 
 // handNotes gives the idle lead a turn for its notes alone.
 func (d *director) handNotes(ctx context.Context, lead *Seat) error {
-	in, err := d.c.deps.Notes.Take(ctx)
+	notes, err := d.c.deps.Notes.Take(ctx)
 	if err != nil {
 		return err
 	}
-	if len(in) == 0 {
+	if len(notes) == 0 {
 		d.c.deps.Loop.Poke() // another prompt has contained them
 		return nil
 	}
+	lead.lane.Shown(letters(nil, notes), true)
+	in := teamtools.NoteInputs(notes)
 	d.c.deps.Notices.Showing(nil, in)
 	d.hand(lead, teammate.Work{Cause: events.ByMessage, Inputs: in, Digest: true}, "")
 	return nil
@@ -105,11 +107,11 @@ func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) erro
 // handRetry lets a locked-out member continue its turn. The member kept its input; mail that
 // came meanwhile is added.
 func (d *director) handRetry(ctx context.Context, s *Seat) error {
-	mail, _, err := d.c.deps.Board.Unread(ctx, &s.received)
+	u, err := s.unread(ctx, true)
 	if err != nil {
 		return fmt.Errorf("the mail of %s: %w", s.Member.Name, err)
 	}
-	in, err := s.read(ctx, mail)
+	in, err := s.read(ctx, u, true)
 	if err != nil {
 		return fmt.Errorf("the mail of %s: %w", s.Member.Name, err)
 	}

@@ -3,12 +3,10 @@ package crew
 import (
 	"context"
 	"io"
-	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -49,12 +47,18 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 
 // Waiting returns unread mail that may be shown during a turn. Reminders wait for its end.
 func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
-	letters, _, err := s.crew.deps.Board.Unread(ctx, &s.received)
-	letters = slices.DeleteFunc(letters, func(m mail.Message) bool { return m.Kind == mail.Reminder })
-	if err != nil || len(letters) == 0 {
-		return nil, err
+	for {
+		u, err := s.unread(ctx, false)
+		if err != nil || u.whole && len(u.mail) == 0 {
+			return nil, err
+		}
+		if u.whole {
+			return s.read(ctx, u, false)
+		}
+		if err := s.await(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return s.read(ctx, letters)
 }
 
 // Taken records that the transcript holds mail and notes; ids are those of all inputs of
@@ -69,15 +73,15 @@ func (s *Seat) Taken(ctx context.Context, ids []string) error {
 	return s.crew.deps.Store.Mail().Deliver(ctx, s.Member.Actor(), letters)
 }
 
-// read turns unread mail into inputs. It marks obsolete mail as delivered without showing
-// it, and leaves mail about unmerged work for later.
-func (s *Seat) read(ctx context.Context, letters []mail.Message) ([]agent.Input, error) {
-	about, err := s.crew.deps.Board.Concerned(ctx, letters)
+// read turns unread mail into inputs, with which a turn begins or which come within one. It marks
+// obsolete mail as delivered without showing it, and leaves mail about unmerged work for later.
+func (s *Seat) read(ctx context.Context, u unread, begins bool) ([]agent.Input, error) {
+	about, err := s.crew.deps.Board.Concerned(ctx, u.mail)
 	if err != nil {
 		return nil, err
 	}
 	about = plan.WithUnmerged(about, s.crew.deps.Merges.OnWay(about))
-	show, moot := plan.SortMail(letters, about, s.Member.Name)
+	show, moot := plan.SortMail(u.mail, about, s.Member.Name)
 	if len(moot) > 0 {
 		if err := s.crew.deps.Store.Mail().Deliver(ctx, s.Member.Actor(), moot); err != nil {
 			return nil, err
@@ -92,15 +96,12 @@ func (s *Seat) read(ctx context.Context, letters []mail.Message) ([]agent.Input,
 		return nil, err
 	}
 	s.crew.deps.Notes.Asked(s.Member.Name, show)
+	s.lane.Shown(letters(show, u.notes), begins)
 	in := teamtools.NamesFor(s.Member.CurrentAgent()).Inputs(show, about)
 	if !s.Member.Lead {
 		return in, nil
 	}
-	notes, err := s.crew.deps.Notes.Show(ctx)
-	if err != nil {
-		return nil, err
-	}
-	in = append(in, notes...)
+	in = append(in, teamtools.NoteInputs(u.notes)...)
 	s.crew.deps.Notices.Showing(show, in)
 	return in, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/port"
+	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -34,12 +35,14 @@ type Seat struct {
 	late     bool        // it was added while the team runs
 	guest    *port.Guest // the team is on another host; nil: it is here
 	crew     *Crew
-	received mail.Received // mail from the bus
+	received mail.Received    // mail from the bus
+	lane     *recordings.Lane // where what it is shown is recorded, or a replay's; nil: neither
 
 	occupant   Occupant
 	workspaces []*tools.Set                 // opened by the member's goroutine; mu guards the list
 	skills     atomic.Pointer[tools.Skills] // nil before the workspace is open, and for agent programs
-	mu         sync.Mutex                   // guards occupant.Permissions, too
+	mu         sync.Mutex                   // guards occupant.Permissions and held, too
+	held       chan struct{}                // closed when the member need not wait for mail in its turn any more; nil: it does not wait
 	closers    []func() error               // in the order of opening
 	waiting    bool                         // the last turn's work was harvested and the member waits; used by its goroutine only
 	awaiting   sync.Mutex                   // held while awaited is read and told

@@ -198,6 +198,12 @@ func (c *Crew) newSeatOf(ctx context.Context, m *configs.Member, session actors.
 		occupant.Mate = port.Local{Teammate: occupant.Teammate}
 	}
 	s.occupant = occupant
+	if c.deps.Lane != nil {
+		if s.lane, err = c.deps.Lane(s.Member); err != nil {
+			s.Close(c.deps.Log)
+			return nil, err
+		}
+	}
 	return s, nil
 }
 

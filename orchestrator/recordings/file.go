@@ -22,7 +22,7 @@ import (
 )
 
 // Format is the version of the form of a recording.
-const Format = 1
+const Format = 2
 
 // Ext ends the names of the files of a recording; before it stands the member's name.
 const Ext = ".recording.jsonl"
@@ -82,6 +82,9 @@ type line struct {
 	Data   string `json:"data,omitempty"`
 	Base64 string `json:"base64,omitempty"` // in place of Data, if that is no text
 	Broken string `json:"broken,omitempty"`
+
+	Mail   []string `json:"mail,omitempty"`   // letters that the member was shown before the request that follows
+	Begins bool     `json:"begins,omitempty"` // a turn began with them
 
 	Requests *int   `json:"requests,omitempty"` // the last line: how many there are
 	Sum      string `json:"sha256,omitempty"`   // of all lines before it
@@ -148,6 +151,9 @@ func (w *file) add(x Exchange) error {
 	return errors.Join(errs...)
 }
 
+// addMail writes the letters that a member was shown at once.
+func (w *file) addMail(p portion) error { return w.put(line{Mail: p.texts, Begins: p.begins}) }
+
 // close completes the file.
 func (w *file) close() error {
 	n := len(w.written)
@@ -173,6 +179,7 @@ func ofMS(ms float64) time.Duration { return time.Duration(ms * float64(time.Mil
 type recorded struct {
 	Member    string
 	Exchanges []Exchange
+	portions  []portion
 }
 
 // again is the way out of all errors of files.
@@ -236,6 +243,11 @@ func (r *reader) take(text []byte) error {
 		return fmt.Errorf("nothing follows the last line of a recording; %s", again)
 	case l.Requests != nil:
 		return r.finish(l, at)
+	case l.Mail != nil && r.open:
+		return fmt.Errorf("it has a hole: request %d has no end; %s", len(r.Exchanges), again)
+	case l.Mail != nil:
+		r.portions = append(r.portions, portion{after: len(r.Exchanges), begins: l.Begins, texts: l.Mail})
+		return nil
 	}
 	return r.exchange(l)
 }
@@ -358,6 +370,9 @@ func keysIn(path string, mask func(string) string) error {
 		see := look(n)
 		for _, item := range l.Items {
 			see(item.Text)
+		}
+		for _, letter := range l.Mail {
+			see(letter)
 		}
 		see(l.Broken)
 		if l.Event > 0 {

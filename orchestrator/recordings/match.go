@@ -17,11 +17,12 @@ func (l *Lane) find(ctx context.Context, m Meaning) (Exchange, error) {
 	m = l.equal(m)
 	fill := l.places.fill
 	l.mu.Unlock()
+	lost := l.lostLetter()
 	o := &l.tape.order
 	o.mu.Lock()
 	at := l.match(m)
-	if at < 0 {
-		err := l.miss(m)
+	if at < 0 || lost != "" {
+		err := l.miss(m, lost)
 		o.mu.Unlock()
 		return Exchange{}, err
 	}
@@ -117,7 +118,8 @@ func (m Meaning) fixed() []Item {
 
 // miss describes a request that was not recorded: the nearest that was, and the first difference.
 // Requests that were not answered yet come first, because the next of them was probably meant.
-func (l *Lane) miss(m Meaning) error {
+// lost is a letter that the member was shown before this request and that nobody has sent now; empty: none.
+func (l *Lane) miss(m Meaning, lost string) error {
 	nearest, most := -1, -1
 	for i, x := range l.known {
 		near := 2 * m.common(x.Asked)
@@ -132,6 +134,9 @@ func (l *Lane) miss(m Meaning) error {
 	if nearest >= 0 {
 		text = fmt.Sprintf("the recording of %s has no such request; the nearest is request %d of %d: %s", l.name, nearest+1,
 			len(l.known), m.difference(l.known[nearest].Asked))
+	}
+	if lost != "" {
+		text += fmt.Sprintf("; the member was shown %q first, which nobody has sent now", lost)
 	}
 	return &agent.APIError{Type: "invalid_request", Message: text, End: events.EndModelError}
 }

@@ -139,8 +139,9 @@ var varying = []struct {
 	{texts.Pattern(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "<id>"},
 	{texts.Pattern(`\b[0-9A-HJKMNP-TV-Z]{26}\b`), "<id>"}, // of mail
 	{texts.Pattern(`\b(?:toolu|call|fc|msg|resp|rs|req|run|sess|ses|session|chatcmpl|thread|item|prt|cch)[_-][A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*`), "<id>"},
-	{texts.Pattern(`\bChunk ID: [0-9a-f]+`), "<id>"},         // of codex, in its results
-	{texts.Pattern(`\b(?:cch|cc_version)=[^;,\s]+`), "<id>"}, // of claude, in its system prompt
+	{texts.Pattern(`"background_tasks":\[(?:\{[^{}]*\},?)*\]`), `"background_tasks":[]`}, // in what hooks ask: what others do in that moment
+	{texts.Pattern(`\bChunk ID: [0-9a-f]+`), "<id>"},                                     // of codex, in its results
+	{texts.Pattern(`\b(?:cch|cc_version)=[^;,\s]+`), "<id>"},                             // of claude, in its system prompt
 	{texts.Pattern(`\b\d{4}-\d{2}-\d{2}(?:[T _]` + clock + zone + `)?`), "<time>"},
 	{texts.Pattern(`\b(?:` + weekday + `,? )?(?:` + month + ` +\d{1,2}(?:st|nd|rd|th)?|\d{1,2} +` + month + `)\b(?:,? ` + clock + zone +
 		`)?(?:,? \d{4}\b)?(?:,? ` + clock + zone + `)?`), "<time>"},
@@ -187,6 +188,8 @@ func (m Meaning) difference(recorded Meaning) string {
 		return fmt.Sprintf("the API is %s, recorded was %s", m.API, recorded.API)
 	case m.Model != recorded.Model:
 		return fmt.Sprintf("the model is %s, recorded was %s", m.Model, recorded.Model)
+	case n == len(m.Items) && n == len(recorded.Items):
+		return "they are equal"
 	case n == len(m.Items):
 		return fmt.Sprintf("item %d is missing: %s", n+1, recorded.Items[n])
 	case n == len(recorded.Items):

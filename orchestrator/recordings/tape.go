@@ -121,6 +121,7 @@ type Lane struct {
 	places places
 
 	equals map[string]string // texts that were made equal, because each request repeats most of them
+	pace   pace
 
 	// Of a recording that is made.
 	file  *file
@@ -138,7 +139,7 @@ type Lane struct {
 func newReplay(t *Tape, r recorded) *Lane {
 	return &Lane{
 		tape: t, name: r.Member, known: r.Exchanges, served: make([]bool, len(r.Exchanges)),
-		answered: make([]bool, len(r.Exchanges)),
+		answered: make([]bool, len(r.Exchanges)), pace: pace{portions: r.portions},
 	}
 }
 
@@ -158,7 +159,7 @@ func (l *Lane) equal(m Meaning) Meaning {
 	for i := range m.Items {
 		text, known := l.equals[m.Items[i].Text]
 		if !known {
-			text = l.tape.mask(l.places.equal(m.Items[i].Text))
+			text = l.equalText(m.Items[i].Text)
 			l.equals[m.Items[i].Text] = text
 		}
 		m.Items[i].Text = text
@@ -254,8 +255,18 @@ func (l *Lane) flush() {
 			return
 		}
 		delete(l.takes, next)
-		l.wrong = l.file.add(t.x)
+		l.wrong = errors.Join(l.flushMail(next), l.file.add(t.x))
 	}
+}
+
+// flushMail writes the letters that were shown before a request. l.mu must be held.
+func (l *Lane) flushMail(before int) error {
+	var errs []error
+	for len(l.pace.portions) > 0 && l.pace.portions[0].after < before {
+		errs = append(errs, l.file.addMail(l.pace.portions[0]))
+		l.pace.portions = l.pace.portions[1:]
+	}
+	return errors.Join(errs...)
 }
 
 // close completes the file.
@@ -266,6 +277,9 @@ func (l *Lane) close() error {
 		t.finish("the run has ended")
 	}
 	l.flush()
+	if l.wrong == nil {
+		l.wrong = l.flushMail(len(l.file.written) + 1)
+	}
 	if l.wrong != nil {
 		return errors.Join(l.wrong, l.file.f.Close())
 	}

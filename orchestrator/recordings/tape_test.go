@@ -184,7 +184,7 @@ func TestUnusable(t *testing.T) {
 	lines := strings.SplitAfter(text, "\n")
 	without := func(n int) string { return strings.Join(append(append([]string{}, lines[:n]...), lines[n+1:]...), "") }
 	for name, test := range map[string]struct{ text, want string }{
-		"another version": {strings.Replace(text, `"covey_recording":1`, `"covey_recording":2`, 1), ":1: this covey reads version 1 of recordings, not 2; "},
+		"another version": {strings.Replace(text, `"covey_recording":2`, `"covey_recording":1`, 1), ":1: this covey reads version 2 of recordings, not 1; "},
 		"no recording":    {"{}\n", ":1: it is not a recording of covey"},
 		"empty":           {"", ":0: it is cut off after request 0; "},
 		"cut off":         {text[:strings.LastIndex(text, `{"requests"`)], ": it is cut off after request 2; "},

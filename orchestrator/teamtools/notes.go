@@ -217,42 +217,50 @@ func (n *Notes) Send(ctx context.Context, note mail.Note, now time.Time) error {
 	return err
 }
 
-// Show returns the input that shows the lead its notes: each note that answers
-// somebody in full, and one line on what the other members have completed.
-// Members that completed nothing are omitted.
+// List returns the notes that the lead is to be shown: those that answer somebody, and those of members
+// that have completed something.
 //
-// Show does not remove notes from the store. Drop does so once the transcript
+// List does not remove notes from the store. Drop does so once the transcript
 // holds them. After a crash in between they are shown again under the same ids,
 // and the member's history drops the repeats.
-func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
+func (n *Notes) List(ctx context.Context) ([]mail.Note, error) {
 	list, err := n.boxes.Notes(ctx, n.lead())
 	if err != nil {
 		return nil, err
 	}
-	var in []agent.Input
+	more := 0
+	return slices.DeleteFunc(list, func(note mail.Note) bool {
+		if !note.Wakes && len(note.Completed) > 0 {
+			more++
+		}
+		// The line must stay readable; the remaining notes come with the next one.
+		return !note.Wakes && (len(note.Completed) == 0 || more > maxNoted)
+	}), nil
+}
+
+// NoteInputs returns the inputs that show the lead notes: each note that answers somebody in full, and one
+// line on what the other members have completed.
+func NoteInputs(list []mail.Note) (in []agent.Input) {
 	var rest []mail.Note
 	for _, note := range list {
-		switch {
-		case note.Wakes:
+		if note.Wakes {
 			in = append(in, agent.Input{Kind: agent.FromMail, MessageID: note.ID, Text: NoteText(note)})
-		case len(note.Completed) > 0:
+		} else {
 			rest = append(rest, note)
 		}
 	}
-	// The line must stay readable; the remaining notes come with the next one.
-	rest = rest[:min(len(rest), maxNoted)]
 	if len(rest) > 0 {
 		in = append(in, agent.Input{Kind: agent.FromCovey, MessageID: joinedID(rest), Text: doneText(rest)})
 	}
-	return in, nil
+	return in
 }
 
-// Take returns the input for a turn for notes only, for which no note waits any more then.
-func (n *Notes) Take(ctx context.Context) ([]agent.Input, error) {
+// Take returns the notes for a turn for notes only, for which no note waits any more then.
+func (n *Notes) Take(ctx context.Context) ([]mail.Note, error) {
 	n.mu.Lock()
 	n.waits = false
 	n.mu.Unlock()
-	return n.Show(ctx)
+	return n.List(ctx)
 }
 
 // Assigned counts the lead's consecutive turns for notes only. It implements crew.Assigner.
@@ -268,7 +276,7 @@ func (n *Notes) Assigned(m *members.Member, w teammate.Work) {
 }
 
 // Drop removes notes that are in the lead's transcript from the store. It returns
-// the ids that are not of notes. An id from Show may stand for several notes.
+// the ids that are not of notes. An id from NoteInputs may stand for several notes.
 func (n *Notes) Drop(ctx context.Context, by actors.Actor, ids []string) (others []string, err error) {
 	var seen []string
 	for _, id := range ids {

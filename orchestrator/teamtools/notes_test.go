@@ -102,7 +102,8 @@ func TestNotesOfTheStore(t *testing.T) {
 			t.Error("the note of dev is worth no turn")
 		}
 	}
-	in, err := n.Take(ctx)
+	list, err := n.Take(ctx)
+	in := NoteInputs(list)
 	if err != nil || len(in) != 2 || *changed != 1 {
 		t.Fatalf("shown %+v, %v; changed %d times", in, err, *changed)
 	}
@@ -113,8 +114,8 @@ func TestNotesOfTheStore(t *testing.T) {
 	if err != nil || !slices.Equal(others, []string{"m1"}) {
 		t.Errorf("others %q, %v", others, err)
 	}
-	if in, err = n.Show(ctx); err != nil || len(in) > 0 {
-		t.Errorf("shown again %+v, %v", in, err)
+	if list, err = n.List(ctx); err != nil || len(list) > 0 {
+		t.Errorf("shown again %+v, %v", list, err)
 	}
 }
 
