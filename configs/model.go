@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,11 +14,13 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Model is the model of a builtin agent. A real model has a BaseURL, and no Script.
+// Model is the model of a builtin agent. A real model has a BaseURL, and no Script. One that answers from a
+// recording has both a Recording and a BaseURL, which names no host.
 type Model struct {
-	Name     string // its name under `models`; empty for a model written inline
-	Provider Provider
-	Script   string // absolute path of the script
+	Name      string // its name under `models`; empty for a model written inline
+	Provider  Provider
+	Script    string // absolute path of the script
+	Recording string // absolute path of the recording
 
 	Model       string // the provider's name of the model
 	BaseURL     string // without a slash at its end
@@ -33,7 +36,7 @@ type Model struct {
 
 // AtHome reports whether the model is at its provider's own host, which alone gets the key
 // from covey's environment.
-func (m Model) AtHome() bool { return m.BaseURL == m.Provider.Home() }
+func (m Model) AtHome() bool { return m.Recording != "" || m.BaseURL == m.Provider.Home() }
 
 // NeedsTrust reports whether people must trust the model's host: it reads the team's
 // conversations and is not the provider's own, or it gets a key from a file. Nothing may be
@@ -145,11 +148,21 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "stream_idle", "headers"},
 		false: {"script"},
 	}
-	for _, key := range keys[p == Script] {
+	for _, key := range keys[p == Script || p == Replay] {
 		if k := m.at.Entry(key).Key; k != nil {
 			r.Fail(k.At, "%s does not belong to provider: %s; remove it", key, p)
 			return Model{Provider: p}
 		}
+	}
+	if p == Replay {
+		if !m.recording.Given() {
+			r.Fail(m.at.At, "recording is missing; add `recording:` with the path of a file of covey up --record")
+		}
+		return RecordedModel(r.Path(m.recording, "recording"))
+	}
+	if k := m.at.Entry("recording").Key; k != nil {
+		r.Fail(k.At, "recording does not belong to provider: %s; remove it", p)
+		return Model{Provider: p}
 	}
 	if p == Script {
 		if !m.script.Given() {
@@ -178,6 +191,11 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	return out
 }
 
+// RecordedModel returns a model that answers from a recording.
+func RecordedModel(path string) Model {
+	return Model{Provider: Replay, Recording: path, Model: filepath.Base(path), BaseURL: "recording:" + path}
+}
+
 // headers resolves HTTP headers. A key in them is refused.
 func (r *resolver) headers(entries []yaml.Entry[yaml.Value[string]]) map[string]string {
 	out := map[string]string{}
@@ -202,6 +220,7 @@ type modelSpec struct {
 	at          *yaml.Node         // of a mapping
 	name        yaml.Value[string] // of a text
 	script      yaml.Value[string]
+	recording   yaml.Value[string]
 	baseURL     yaml.Value[string]
 	keyFile     yaml.Value[string]
 	temperature yaml.Value[float64]
@@ -218,11 +237,13 @@ func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
 // fields returns the keys of a model that is written as a mapping.
 func (m *modelSpec) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "provider", Need: true, Part: yaml.IntoWord(&m.Provider, Script, Anthropic, OpenAI, Ollama),
+		{Key: "provider", Need: true, Part: yaml.IntoWord(&m.Provider, Script, Anthropic, OpenAI, Ollama, Replay),
 			Doc: "Who answers: script, an offline model that plays a script; anthropic; openai, also for hosts with an " +
-				"OpenAI-compatible API; or ollama."},
+				"OpenAI-compatible API; ollama; or replay, a recording of covey up --record."},
 		{Key: "script", Part: yaml.Text(&m.script),
 			Doc: "With provider: script, the script's path, relative to the spec."},
+		{Key: "recording", Part: yaml.Text(&m.recording),
+			Doc: "With provider: replay, the path of a member's recording, relative to the spec."},
 		{Key: "model", Part: yaml.Into(&m.Model.Model, yaml.Text), Doc: "The provider's name for the model."},
 		{Key: "base_url", Part: yaml.Text(&m.baseURL),
 			Doc: "The URL of the API: with /v1 for openai and ollama, without it for anthropic. Default: the provider's own."},
@@ -259,6 +280,7 @@ const (
 	Anthropic Provider = "anthropic"
 	OpenAI    Provider = "openai"
 	Ollama    Provider = "ollama"
+	Replay    Provider = "replay" // answers from a recording
 )
 
 // The APIs of providers.

@@ -274,9 +274,9 @@ func (x *extension) models() {
 	}
 }
 
-// model reports a model that the policy does not allow. Scripts are no models of a host.
+// model reports a model that the policy does not allow. Scripts and recordings are no models of a host.
 func (x *extension) model(at *yaml.Node, m Model) {
-	if m.BaseURL == "" || !x.p.models.Given() ||
+	if m.BaseURL == "" || m.Recording != "" || !x.p.models.Given() ||
 		slices.ContainsFunc(x.p.models.Items, func(v yaml.Value[string]) bool { return texts.Wild(v.V, m.FullName()) }) {
 		return
 	}

@@ -155,7 +155,7 @@ func TestKeys(t *testing.T) {
 			"complete_on_pass others_tasks notify web",
 		"sandbox":     "write level network read deny_read unix limits hooks wider",
 		"mcp_servers": "command env cwd url headers key_file",
-		"models":      "provider base_url model script api key_file max_output thinking temperature stream_idle headers fallback",
+		"models":      "provider base_url model script recording api key_file max_output thinking temperature stream_idle headers fallback",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
 		"teammates": "count agent model description instructions prompt_file tools permission_mode permissions isolation " +

@@ -135,7 +135,7 @@ func wholeSpec(example string) string {
 func TestDocumentedSpecsAreSpecs(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
-		"scripts/lead.yaml", "scripts/backend.yaml", "scripts/boss.yaml", "scripts/coder.yaml",
+		"scripts/lead.yaml", "tape/api.recording.jsonl", "scripts/backend.yaml", "scripts/boss.yaml", "scripts/coder.yaml",
 		"prompts/docs.md", ".claude/settings.json", ".codex/hooks.json", ".github/hooks/policy.json",
 		"plugins/ralph-wiggum/hooks/hooks.json", "secrets/openai", "secrets/key", "lint.sh", "prices.yaml", "secrets/token",
 		"secrets/webhook", "secrets/team.nk", "evidence.sh", "followup.sh",

@@ -42,7 +42,7 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	// All parts are read before the first error is returned: who repairs a spec wants to
 	// see all that is wrong with it at once.
 	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team),
-		workcopies.CheckRemote(context.Background(), team), launch.CheckBoxes(team, c.programs), trust.CheckPolicies(team))
+		workcopies.CheckRemote(context.Background(), team), launch.CheckBoxes(team, c.programs), trust.CheckPolicies(team), checkRecorded(team))
 }
 
 // Check is New without running the team here: it returns what is not installed and what

@@ -135,6 +135,7 @@ type thisRun struct {
 	leftovers string             // the processes that a killed run had left, for people; empty: none
 	left      workcopies.Remains // working copies of a run that Options.Fresh forgets
 	tape      *recordings.Tape   // of what models are asked; nil: none
+	recorded  *recorded          // what models of the spec answer from
 	lead      *coordinator       // nil: the team's data is on this host
 	nodes     Nodes              // other hosts for members; nil: there are none
 	hosted    *hosting           // nil: the run hosts no members of a team that another host leads
@@ -275,6 +276,7 @@ func (o *Orchestrator) runFor(ctx context.Context, this thisRun) (ending Ending,
 	if err != nil {
 		return Ending{}, err
 	}
+	this.recorded = o.newRecorded()
 	if this.tape, err = o.openTape(); err != nil {
 		return Ending{}, err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -24,15 +26,21 @@ func (o *Orchestrator) openTape() (*recordings.Tape, error) {
 		return nil, fmt.Errorf("%w: a recording begins with the first request of a run, and there is an earlier run that "+
 			"would continue; add --fresh to forget it", recordings.ErrRecording)
 	}
+	all := o.places()
+	if o.opts.Replay != "" {
+		return recordings.Replay(o.opts.Replay, o.mask, all)
+	}
+	return recordings.Record(o.opts.Record, o.opts.Version, o.mask, all)
+}
+
+// places returns the places of all members.
+func (o *Orchestrator) places() []recordings.Place {
 	all := placesOf("workspace", o.team().Workspace)
 	all = append(all, placesOf("state", o.place.Dir)...)
 	if home, err := os.UserHomeDir(); err == nil {
 		all = append(all, placesOf("home", home)...)
 	}
-	if o.opts.Replay != "" {
-		return recordings.Replay(o.opts.Replay, o.mask, all)
-	}
-	return recordings.Record(o.opts.Record, o.opts.Version, o.mask, all)
+	return all
 }
 
 // placesOf returns a path under a name, also as it is without symbolic links.
@@ -45,8 +53,54 @@ func placesOf(name, path string) []recordings.Place {
 }
 
 // lane returns the part of the run's recording that belongs to a member.
+//
+// A member with a model of its own recording answers from that.
 func (h thisRun) lane(m *members.Member) (*recordings.Lane, error) {
+	if path := m.CurrentAgent().Model.Recording; path != "" {
+		return h.recorded.lane(path, m)
+	}
 	return h.tape.Lane(m.Name, placesOf("dir", m.Dir)...)
+}
+
+// recorded are the recordings that models of the spec answer from, each for the members that play it.
+type recorded struct {
+	read func(path string, own []recordings.Place) (*recordings.Lane, error)
+
+	mu    sync.Mutex
+	lanes map[string]*recordings.Lane // by path and member
+}
+
+// lane returns the lane of a member.
+func (r *recorded) lane(path string, m *members.Member) (*recordings.Lane, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := path + "\x00" + m.Name
+	if known := r.lanes[key]; known != nil {
+		return known, nil
+	}
+	l, err := r.read(path, placesOf("dir", m.Dir))
+	if err == nil {
+		r.lanes[key] = l
+	}
+	return l, err
+}
+
+// newRecorded returns the recordings of the models of a spec.
+func (o *Orchestrator) newRecorded() *recorded {
+	return &recorded{lanes: map[string]*recordings.Lane{}, read: func(path string, own []recordings.Place) (*recordings.Lane, error) {
+		return recordings.ReplayFile(path, o.mask, slices.Concat(own, o.places()))
+	}}
+}
+
+// checkRecorded reports recordings of the spec's models that cannot be used.
+func checkRecorded(team *configs.Team) error {
+	var errs []error
+	for _, m := range launch.RealModels(team) {
+		if m.Recording != "" {
+			errs = append(errs, recordings.CheckFile(m.Recording))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // laneOf is lane for a member by its name.

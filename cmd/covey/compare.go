@@ -145,16 +145,18 @@ func (c *comparison) check(args []string) error {
 		return err
 	}
 	switch b := c.most; {
-	case (len(args) == 0) == (c.tasks == ""):
+	case len(args) > 0 && c.tasks != "":
+		return cli.Usagef("there are a goal and --tasks, and the tasks have goals of their own; leave one of them out")
+	case len(args) == 0 && c.tasks == "":
 		return cli.Usagef("say what the arms get: a goal, or --tasks with a folder of task files")
 	case c.tasks == "" && c.accept == "":
 		return cli.Usagef("--accept is missing: the command that succeeds if the result is good")
 	case c.tasks != "" && c.accept != "":
 		return cli.Usagef("--accept belongs to a goal; each file of --tasks has its own accept")
-	case b.USD <= 0 && b.Tokens <= 0 && b.Time <= 0:
-		return cli.Usagef("covey compare needs a budget for all runs: --budget-usd, --budget-tokens or --budget-time")
 	case b.USD < 0 || b.Tokens < 0 || b.Time < 0:
-		return cli.Usagef("a budget is not below zero")
+		return cli.Usagef("a budget is below zero; write how much all runs may use")
+	case b.USD == 0 && b.Tokens == 0 && b.Time == 0:
+		return cli.Usagef("covey compare needs a budget for all runs: --budget-usd, --budget-tokens or --budget-time")
 	case c.rounds < 1:
 		return cli.Usagef("-n is %d; each arm gets each task at least once", c.rounds)
 	case c.record != "" && c.replay != "":

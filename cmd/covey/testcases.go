@@ -101,6 +101,9 @@ func (r *testRun) start(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := os.Stat(spec); len(args) > 0 && errors.Is(err, fs.ErrNotExist) { // also if no case needs it
+		return cli.SpecTrouble(r.env.Shown(spec), err)
+	}
 	if r.begin {
 		return r.writeCases(spec)
 	}

@@ -174,8 +174,8 @@ func MachineModels(ctx context.Context, how ModelInquiry) []ModelInfo {
 // describe fills in what is known without asking anybody. A key is read, to find a file that
 // does not hold one, and dropped: only where it comes from may be shown.
 func (m *ModelInfo) describe(prices accounts.PriceList) {
-	if m.model.Script != "" {
-		m.Model, m.State, m.Key = m.model.Script, ModelScript, "none needed"
+	if file := cmp.Or(m.model.Script, m.model.Recording); file != "" {
+		m.Model, m.State, m.Key = file, ModelScript, "none needed"
 		return
 	}
 	m.Model, m.API, m.Host, m.State = m.model.FullName(), m.model.API, m.model.BaseURL, ModelNotAsked

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/recordings"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/modelapi"
 )
 
@@ -25,14 +27,32 @@ const maxKey = 16 << 10
 // It reads the key with each request, so that a
 // key can be replaced while the team runs, and so that it is in no value that lives long. How
 // much the model can read is in the list of prices.
-func NewModel(m configs.Model, prices accounts.PriceList, lane *recordings.Lane) (*modelapi.Model, error) {
+func NewModel(m configs.Model, prices accounts.PriceList, lane *recordings.Lane) (agent.Model, error) {
 	config := modelConfig(m)
+	if m.Recording != "" {
+		api, name, http := lane.Asks()
+		if !http {
+			return lane.Model(recorded(name)), nil
+		}
+		config.Model, config.BaseURL, config.API = name, "http://recording.invalid", modelapi.API(api)
+	}
 	config.Through = lane.Transport
 	if lane.Replays() {
 		config.Key = func() (string, error) { return "", nil }
 	}
 	config.Window = prices.Window(m.FullName())
 	return modelapi.New(config)
+}
+
+// recorded is the name of a model without HTTP that answers from a recording.
+type recorded string
+
+// Describe implements agent.Described.
+func (r recorded) Describe() (name string, window int64) { return string(r), 0 }
+
+// Generate is never called: the recording answers.
+func (r recorded) Generate(context.Context, agent.Request) (agent.Response, error) {
+	return agent.Response{}, fmt.Errorf("%w: it has no model", recordings.ErrRecording)
 }
 
 // modelConfig converts a real model of a spec.

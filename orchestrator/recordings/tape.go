@@ -63,6 +63,25 @@ func Replay(dir string, mask func(string) string, all []Place) (*Tape, error) {
 	return t, errors.Join(errs...)
 }
 
+// ReplayFile reads the recording of one member, whoever plays it. Errors wrap ErrRecording.
+func ReplayFile(path string, mask func(string) string, all []Place) (*Lane, error) {
+	r, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tape{replays: true, mask: mask, places: all, began: time.Now()}
+	l := newReplay(t, r)
+	l.setPlaces(all)
+	t.lanes, t.order.lanes = map[string]*Lane{r.Member: l}, []*Lane{l}
+	return l, nil
+}
+
+// CheckFile reports what keeps the recording of one member from being used.
+func CheckFile(path string) error {
+	_, err := read(path)
+	return err
+}
+
 // Replays reports whether models are answered from a recording.
 func (t *Tape) Replays() bool { return t != nil && t.replays }
 

@@ -195,6 +195,9 @@ func (l *lister) script(m configs.Model) {
 	if m.Script != "" {
 		l.add(Run{Kind: Script, Path: m.Script})
 	}
+	if m.Recording != "" {
+		l.add(Run{Kind: Script, Path: m.Recording})
+	}
 	host := m.BaseURL
 	if m.KeyFile != "" {
 		host += " with the key in " + m.KeyFile

@@ -89,11 +89,14 @@ type WorkspaceFile struct{ Path, Text string }
 // Played is what a member does.
 type Played struct {
 	Member string
-	Script string // path of its script, as the file names it
+	Script string // path of its script or recording, as the file names it
 
 	name *yaml.Node
 	at   *yaml.Node
 }
+
+// isRecorded reports whether a recording says what the member does.
+func (p Played) isRecorded() bool { return filepath.Ext(p.Script) == ".jsonl" }
 
 // SightKind is what a Sight is about.
 type SightKind string
@@ -247,7 +250,7 @@ func (c *caseSpec) part() yaml.Part {
 			func(c *callSpec) yaml.Part { return c.part() })},
 		{Key: "files", Part: raw{&c.files, yaml.MappingKind, "a mapping from paths to texts"}},
 		{Key: "copy", Part: yaml.Globs(&c.copies)},
-		{Key: "members", Part: raw{&c.members, yaml.MappingKind, "a mapping from members to scripts"}},
+		{Key: "members", Part: raw{&c.members, yaml.MappingKind, "a mapping from members to scripts or recordings"}},
 		{Key: "expect", Part: yaml.ListOf(&c.expect, sights, sight)},
 		{Key: "never", Part: yaml.ListOf(&c.never, sights, sight)},
 	})
@@ -312,9 +315,7 @@ func (c *caseSpec) played(d *yaml.Decoder) (list []Played) {
 		case yaml.NameFault(p.Key.Text) != "":
 			d.Fail(p.Key.At, "%s cannot be a member: %s", yaml.Quote(p.Key.Text), yaml.NameFault(p.Key.Text))
 		case p.Value.Kind != yaml.TextKind || strings.TrimSpace(p.Value.Text) == "":
-			d.Fail(p.Value.At, "what %s does must be the path of a script, not %s", p.Key.Text, p.Value.Describe())
-		case p.Value.Text == "recording" || filepath.Ext(p.Value.Text) == ".jsonl":
-			d.NotYet(p.Value.At, "a recording", "name a script")
+			d.Fail(p.Value.At, "what %s does must be the path of a script, or of a recording, not %s", p.Key.Text, p.Value.Describe())
 		default:
 			list = append(list, Played{Member: p.Key.Text, Script: p.Value.Text, name: p.Key, at: p.Value})
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -242,6 +243,13 @@ func (p *Prepared) scripts() (creates bool, err error) {
 	}
 	for _, played := range p.Case.Members {
 		path := p.File.below(played.Script)
+		if played.isRecorded() {
+			if err := recordings.CheckFile(path); err != nil {
+				errs = append(errs, p.File.problem(played.at, "%v", err))
+			}
+			see(path)
+			continue
+		}
 		s, err := script.Load(path)
 		if err == nil {
 			err = s.CheckTools(orchestrator.ScriptTools())

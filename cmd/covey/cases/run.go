@@ -198,6 +198,9 @@ func (p *Prepared) play(ctx context.Context, r *Result) error {
 		case i >= 0:
 			path, _ := filepath.Abs(p.File.below(p.Case.Members[i].Script)) // it was read before
 			m.Agent = configs.Agent{Kind: configs.Builtin, Model: configs.Model{Provider: configs.Script, Script: path}}
+			if p.Case.Members[i].isRecorded() {
+				m.Agent.Model = configs.RecordedModel(path)
+			}
 		case m.Agent.Kind != configs.Builtin || m.Agent.Model.Script == "":
 			m.Agent = configs.Agent{Name: given, Kind: configs.Given}
 		}
