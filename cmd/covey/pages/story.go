@@ -183,7 +183,7 @@ func (r *report) refusedPart() part {
 			if b.Kind == "returned" || b.Kind == "sent back" {
 				by := cmp.Or(inbox.AnswererName(b.By), "the merge queue")
 				list = append(list, told{b.Seq, storyRow{
-					Word: "sent back", Class: "bad", Task: t.ID, Text: fmt.Sprintf("task %s of %s, by %s: %s", t.ID, b.Member, by, b.Reason),
+					Word: "sent back", Class: "bad", Task: t.ID, Text: fmt.Sprintf("task %s of %s, by %s: %s", t.ID, b.Member, by, strings.TrimPrefix(b.Reason, "a person sent it back: ")),
 				}})
 			}
 		}
