@@ -232,7 +232,7 @@ func TestTerminalBoardMerges(t *testing.T) {
 	appears(t, dir, "a.txt")
 	c.sees("task 1 is in the merge queue", "1 Needs you (1)", "1  merged")
 	c.types("r")
-	c.sees("return task 2:")
+	c.sees("send back task 2:")
 	c.types("In capitals, please.\r")
 	c.sees("Revise task 2", "task 3 (Revise", "2  sent back", "3  done, to merge")
 	c.types("gm")
