@@ -127,8 +127,8 @@ func (m *memberSpec) fields() []yaml.Field {
 			Doc: "Where it works: shared, in the workspace; worktree, in a git working copy of its own. Default: " +
 				"worktree where two or more members can write in a git repository, else shared."},
 		{Key: "owns", Part: yaml.Via(&m.Owns, yaml.Globs, yaml.Words),
-			Doc: "Where it may write, as globs below the workspace. What it has written, with whatever tool, is " +
-				"checked against them. Default: everywhere."},
+			Doc: "Where it may write, as globs below the workspace: file tools anywhere, all of its work in a working copy, " +
+				"and commands in a shared workspace if they run in a sandbox. Default: everywhere."},
 		{Key: "self_claim", Part: yaml.Truth(&m.selfClaim),
 			Doc: "Take a ready task when idle. Default: true for teammates, false for the lead."},
 		{Key: "limits", Part: yaml.Object(nil, m.Limits.fields()),

@@ -47,7 +47,8 @@ func (s *teamworkSpec) fields() []yaml.Field {
 		{Key: "git", Part: yaml.Object(nil, s.git.fields()),
 			Doc: "What git may do when covey runs it, for working copies, diffs and merges."},
 		{Key: "protect", Part: yaml.Globs(&s.protect),
-			Doc: "Globs below the workspace. What is written there, with whatever tool, needs a person's approval."},
+			Doc: "Globs below the workspace. Merges and calls of file tools that change such files need a person's approval; " +
+				"a sandbox of level 2 keeps them from commands in a shared workspace."},
 		{Key: "sandbox", Part: yaml.Object(nil, s.sandbox.fields()),
 			Doc: "What the programs of members may access, whatever they do."},
 		{Key: "budget", Part: yaml.Object(&s.budget.at, s.budget.fields()),

@@ -60,7 +60,7 @@ func crewRigIn(t *testing.T, dir string) *crewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newTeam(t.Context(), o, thisRun{}, opened{store: store, journal: j, bus: b, state: live, past: writes.NewPast()})
+	c, err := newTeam(t.Context(), o, thisRun{}, opened{store: store, journal: j, bus: b, state: live})
 	if err != nil {
 		t.Fatal(err)
 	}

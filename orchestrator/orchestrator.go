@@ -323,7 +323,7 @@ func (o *Orchestrator) clearUp() (leftovers string) {
 // to be waited for. An error of one step does not keep the others from running.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this thisRun) (Ending, error) {
 	live := view.NewLive(store.Outbox())
-	j, past, repairs, err := o.journalOf(ctx, store, live, this.lead)
+	j, repairs, err := o.journalOf(ctx, store, live, this.lead)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -338,7 +338,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this t
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
-	t, err := newTeam(ctx, o, this, opened{store: store, journal: j, bus: b, state: live, past: past, repairs: repairs})
+	t, err := newTeam(ctx, o, this, opened{store: store, journal: j, bus: b, state: live, repairs: repairs})
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
-	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -91,33 +90,31 @@ func (o *Orchestrator) openStore(lead *coordinator) (*tasks.Store, error) {
 // taken its place. They are put back before anything else changes the store, so that no new
 // event gets the number of a lost one.
 func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *view.Live, lead *coordinator) (
-	j *state.Journal, past *writes.Past, repairs []string, err error,
+	j *state.Journal, repairs []string, err error,
 ) {
 	lost, err := state.NewSalvage(ctx, store)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("read the store: %w", err)
+		return nil, nil, fmt.Errorf("read the store: %w", err)
 	}
-	past = writes.NewPast()
 	j, err = state.OpenJournal(o.place.Journal(), state.JournalOptions{
 		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: lead.wrap(o.opts.Overrides.JournalFile),
 		Happened: live.Apply,
 		See: func(l events.Line) {
 			e := l.Event()
 			live.Recall(e)
-			past.See(e)
 			lost.See(e)
 		},
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if repairs, err = lost.Refill(ctx, store); err != nil {
-		return nil, nil, nil, errors.Join(err, j.Abandon())
+		return nil, nil, errors.Join(err, j.Abandon())
 	}
 	if said := j.Mended; said != "" {
 		repairs = append(repairs, said)
 	}
-	return j, past, repairs, nil
+	return j, repairs, nil
 }
 
 // closeStore closes the store after all its users have ended. If the last backup fails,

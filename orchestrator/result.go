@@ -86,7 +86,7 @@ func (t *team) folders() []specs.Folder {
 	var list []specs.Folder
 	for _, s := range t.Seats.All() {
 		list = append(list, specs.Folder{Dir: s.Member.Dir, Member: s.Member.Name, Snapshot: func(ctx context.Context, base string) (writes.Snapshot, error) {
-			g, err := t.Writes.Folder(ctx, s.Member)
+			g, err := t.writes.Folder(ctx, s.Member)
 			if err != nil {
 				return writes.Snapshot{}, err
 			}
@@ -98,7 +98,7 @@ func (t *team) folders() []specs.Folder {
 					return writes.Snapshot{}, err
 				}
 			}
-			return g.Take(ctx, writes.Snapshot{Base: base}, nil)
+			return g.Take(ctx, writes.Snapshot{Base: base})
 		}})
 	}
 	return list

@@ -62,6 +62,7 @@ type seatBuilder struct {
 	environ   []string // of programs that are no member's
 	sockets   *api.Sockets
 	boxes     *boxes.Boxes
+	writes    *writes.Watch
 	around    workspaceFiles
 	goals     *specs.Goals
 	templates *specs.Templates
@@ -81,9 +82,8 @@ type opened struct {
 	store   *tasks.Store
 	journal *state.Journal
 	bus     *bus.Bus
-	state   *view.Live   // what the members do and have done
-	past    *writes.Past // writes of earlier runs, from the journal
-	repairs []string     // of the store, for people
+	state   *view.Live // what the members do and have done
+	repairs []string   // of the store, for people
 }
 
 // newTeam makes a team without seats.
@@ -176,11 +176,11 @@ func (o *Orchestrator) newSeatBuilder(
 	})
 	written := writes.New(writes.Deps{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: d.Journal, Git: copies.Git(),
-		Past: found.past, Team: o.team, Members: d.Seats, CopyOf: copies.TopOf, People: asks.FileApprovals(), Asks: live.NamesPolicy,
+		Team: o.team, Members: d.Seats, CopyOf: copies.TopOf, Asks: live.NamesPolicy,
 	})
 	merges := merging.New(merging.Deps{
 		Version: o.opts.Version, Place: o.place, Store: d.Store, Journal: d.Journal, Clock: d.Clock, Log: d.Log, Trees: copies, Members: d.Seats, Inbox: asks, State: d.State,
-		Team: o.team, Environ: environ, GateEnv: settings.Environ, Box: boxOf(all, ""), Slots: slots, Landing: written.Landing,
+		Team: o.team, Environ: environ, GateEnv: settings.Environ, Box: boxOf(all, ""), Slots: slots,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return d.Processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, teamhooks.RunOf(h.Input, h.Depth))
 		},
@@ -206,7 +206,7 @@ func (o *Orchestrator) newSeatBuilder(
 		Lane: this.lane, Gateway: newGateway(d, ledger),
 	})
 	d.Ledger, d.Notices, d.Logins, d.Notes, d.Asks, d.Background = ledger, coordination, logins, notes, asks, background
-	d.Writes, d.Merges, d.Board, d.Programs = written, merges, board, programs
+	d.Merges, d.Board, d.Programs = merges, board, programs
 	d.StaysUp = func() bool { return o.staysUp() || times.Awaits(d.Seats.TakesTurns) }
 	// The crew tells them of its members and their events in this order. A limit of the ledger
 	// outweighs a lockout, and calls that ask end before the inbox.
@@ -216,7 +216,7 @@ func (o *Orchestrator) newSeatBuilder(
 		live, d.Holds, tools, asks, merges, copies, spawned, sockets, all,
 	}
 	return &seatBuilder{
-		o: o, roster: newRoster(this.nodes), thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets, boxes: all,
+		o: o, roster: newRoster(this.nodes), thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets, boxes: all, writes: written,
 		around: workspaceFilesOf(ctx, o.team().Workspace), goals: goals, times: times, hooks: live,
 		settings: settings, slots: slots, policies: policies, templates: spawned, copies: copies, tools: tools, servers: servers,
 	}

@@ -59,10 +59,10 @@ var floors = []arrows{
 	{"orchestrator/memory", "configs orchestrator/members teammate/workspace"},
 	{"orchestrator/accounts", "configs configs/yaml tasks tasks/actors tasks/mail events teammate teammate/agent teammate/program teammate/transcript " +
 		"orchestrator/plan orchestrator/state orchestrator/members"},
-	{"orchestrator/writes", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
+	{"orchestrator/writes", "configs hooks hooks/runner hooks/settings events teammate/workspace " +
 		"teammate/permission teammate/builtin/tools orchestrator/state orchestrator/members orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* events teammate teammate/agent orchestrator/members " +
-		"orchestrator/writes orchestrator/plan orchestrator/state"},
+		"orchestrator/plan orchestrator/state"},
 	{"orchestrator/workcopies", "configs hooks hooks/settings tasks events teammate teammate/agent orchestrator/members " +
 		"orchestrator/process orchestrator/state orchestrator/worktree"},
 	{"orchestrator/boxes", "configs hooks events orchestrator/members orchestrator/state"},
@@ -102,7 +102,7 @@ var floors = []arrows{
 		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/hookinfo orchestrator/inbox " +
 		"orchestrator/launch orchestrator/mcp orchestrator/merging " +
 		"orchestrator/plan orchestrator/port orchestrator/process orchestrator/recordings " +
-		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/view orchestrator/writes"},
+		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/view"},
 	// Parts that have no row of their own; only the root and commands import them.
 	{"orchestrator/*", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/*"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools orchestrator/*"},

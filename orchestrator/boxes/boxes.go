@@ -184,8 +184,9 @@ func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
 	}
 	top, _ := b.deps.CopyOf(m.Name)
 	g := grantsOf(cmp.Or(top, m.Dir), top != "", b.deps.Place)
-	if top == "" && m.Owns != nil {
+	if top == "" {
 		g.narrow(m.Dir, m.Owns)
+		g.protect(m.Dir, b.deps.Team().Protect)
 	}
 	own := filepath.Join(b.deps.Place.Scratch(), m.Name)
 	g.read = append(g.read, own, filepath.Join(b.deps.Place.Scratch(), m.Name+".env.sh"), filepath.Join(b.deps.Place.Mail(), m.Name),

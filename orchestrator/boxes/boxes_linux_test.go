@@ -200,6 +200,29 @@ func TestOwns(t *testing.T) {
 	}
 }
 
+// TestProtect: in a folder that others use, too, commands cannot change what the spec protects; in a working copy they can.
+func TestProtect(t *testing.T) {
+	team, place := teamOf(t, sandbox.Best)
+	for _, name := range []string{"policy/a", "deep/x.lock", "y.LOCK", "law", "docs/p.md", "docs/q.md", "docs/sub/p.md"} {
+		testkit.Put(t, place.Workspace, name, "text")
+	}
+	team.Protect = []string{"policy/**", "**/*.lock", "law", "absent", "docs/p*"}
+	m := &team.Teammates[0]
+	for copy, want := range map[string]string{"": "deep/x.lock docs/p.md law policy y.LOCK", place.Workspace: ""} {
+		var told []events.Data
+		b := boxesOf(team, place, map[string]string{m.Name: copy}, level2, &told)
+		testkit.Must(t, b.Ready(context.Background(), &members.Member{Member: m, Dir: place.Workspace}))
+		got := b.Of(m.Name).Box().Policy().ReadOnly
+		for i, path := range got {
+			got[i], _ = filepath.Rel(place.Workspace, path)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("in the copy %q read-only: %v", copy, got)
+		}
+	}
+}
+
 // TestToolchains: programs on the PATH bring the folder that they belong to, but not somebody's work or credentials.
 func TestToolchains(t *testing.T) {
 	home := t.TempDir()

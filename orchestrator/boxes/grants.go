@@ -50,6 +50,9 @@ func grantsOf(dir string, own bool, place state.Place) grants {
 // narrow lets a program write, in a folder that others use, too, only where its member owns files: what a glob names or, if
 // that is no folder or is not there yet, the folder in which it begins. The rest may be read.
 func (g *grants) narrow(dir string, owns []string) {
+	if owns == nil {
+		return
+	}
 	g.write = slices.DeleteFunc(g.write, func(path string) bool { return path == dir })
 	g.read = append(g.read, dir)
 	for _, glob := range owns {
@@ -62,6 +65,26 @@ func (g *grants) narrow(dir string, owns []string) {
 			path = filepath.Dir(path)
 		}
 		g.write = append(g.write, path)
+	}
+}
+
+// protect keeps what globs select in a folder that others use, too, from being changed: whole folders, and the files that are
+// there now.
+func (g *grants) protect(dir string, globs []string) {
+	for _, glob := range globs {
+		base, rest := doublestar.SplitPattern(glob)
+		if rest == "**" {
+			g.readOnly = append(g.readOnly, filepath.Join(dir, filepath.FromSlash(base)))
+			continue
+		}
+		options := []doublestar.GlobOption{doublestar.WithNoFollow(), doublestar.WithCaseInsensitive()}
+		if strings.HasSuffix(glob, "*") {
+			options = append(options, doublestar.WithFilesOnly()) // it selects no folder with what is in it
+		}
+		found, _ := doublestar.Glob(os.DirFS(dir), glob, options...) // the glob was checked; what cannot be read stays out
+		for _, path := range found {
+			g.readOnly = append(g.readOnly, filepath.Join(dir, filepath.FromSlash(path)))
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *Crew) mail(ctx context.Context, by actors.Actor, to, text string) (sent
 // needsAttention marks a member that only a person or new mail can help, and tells the
 // lead.
 func (c *Crew) needsAttention(ctx context.Context, s *Seat, reason string) error {
-	return errors.Join(c.deps.Asks.Attention.Need(ctx, s.Member.Name, reason, c.deps.Writes.ForbiddenChanges(s.Member)),
+	return errors.Join(c.deps.Asks.Attention.Need(ctx, s.Member.Name, reason),
 		c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.Member.Name, reason)))
 }
 

@@ -36,7 +36,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/view"
-	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -61,7 +60,6 @@ type Deps struct {
 	Logins     *accounts.Logins
 	Ledger     *accounts.Ledger
 	Notices    *accounts.Notices
-	Writes     *writes.Watch
 	Merges     *merging.Merger
 	State      *view.Live // what the members do and have done
 	Watch      *members.Watch

@@ -151,12 +151,6 @@ func (l *Seats) SetMode(member, mode string) error {
 	return nil
 }
 
-// HasBackground reports whether commands of a member's tools run in the background.
-func (l *Seats) HasBackground(member string) bool {
-	s, ok := l.Of(member)
-	return ok && s.HasBackground()
-}
-
 // Fire fires an event for a member, or for the lead if the member has no seat.
 func (l *Seats) Fire(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error) {
 	s, ok := l.Of(member)

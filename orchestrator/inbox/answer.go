@@ -248,7 +248,7 @@ func (b *Inbox) tell(r requests.Request) mail.Outgoing {
 // AnswerMail returns the mail on the end of a request for the member that it is
 // about. It has no text if no mail is sent.
 func AnswerMail(r requests.Request, now time.Time) mail.Outgoing {
-	silent := !actsAtOnce(r) || r.Kind == requests.AskMerge && !asksToKeep(r) // the asker reads the store
+	silent := !actsAtOnce(r) || r.Kind == requests.AskMerge // the asker reads the store
 	if silent || r.Kind == requests.AskAttention && !r.Approved() {
 		return mail.Outgoing{}
 	}
@@ -268,8 +268,6 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 		out.Kind, answer.Feedback = mail.PlanAnswered, r.Feedback
 	case requests.AskApproval:
 		out.Kind, answer.Feedback = mail.ApprovalAnswered, r.Feedback
-	case requests.AskMerge:
-		return mail.Outgoing{Kind: mail.Notice, Text: out.Text, Summary: mail.Summary(out.Text)}
 	case requests.AskShutdown:
 		out.Kind, answer.Reason = mail.ShutdownRejected, r.Feedback
 		if yes {
@@ -304,8 +302,6 @@ func ClosingText(r requests.Request) string {
 	case r.State == requests.Expired && r.Kind == requests.AskApproval:
 		return fmt.Sprintf("%s has not answered about %s in time, so it is not approved (request %s). "+
 			"Complete it once more to ask again, or tell your lead.", capital(AnswererName(r.To)), what, r.ID)
-	case r.Kind == requests.AskMerge:
-		return keepingText(r)
 	case r.Kind == requests.AskQuestion && r.Feedback != "":
 		return fmt.Sprintf("%s answers your question %q%s", capital(who), texts.Preview(r.Text, 200), said)
 	case r.State == requests.Expired:

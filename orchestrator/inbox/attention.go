@@ -51,15 +51,14 @@ func (a *Attention) set(member string, t trouble) {
 }
 
 // Need records that a member needs attention, and asks a person, unless that
-// question is open. more is appended to the question only. Nobody waits for the
-// answer, so the question has no deadline.
-func (a *Attention) Need(ctx context.Context, member, reason, more string) error {
+// question is open. Nobody waits for the answer, so the question has no deadline.
+func (a *Attention) Need(ctx context.Context, member, reason string) error {
 	a.change(member, func(t *trouble) { t.reason = reason })
 	a.inbox.deps.Changed()
 	_, err := a.inbox.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskAttention, Member: member, To: actors.Operator, Key: "attention",
 		Text: fmt.Sprintf("%s needs attention: %s\n(approve: it goes on, with your feedback as a message; "+
-			"deny: it stays as it is)", member, texts.Preview(reason+more, 4000)),
+			"deny: it stays as it is)", member, texts.Preview(reason, 4000)),
 	})
 	return err
 }

@@ -477,14 +477,14 @@ func (b *Inbox) leave(ctx context.Context, member string) error {
 		}
 	}
 	return b.withdrawAll(ctx, member+" has left the team", func(r requests.Request) bool {
-		return r.Member == member && (r.Kind != requests.AskMerge || asksToKeep(r))
+		return r.Member == member && r.Kind != requests.AskMerge
 	})
 }
 
 // Awaits returns whose answer the member that an open request is about waits for, as text after
 // "waits for "; empty: it does not wait.
 func Awaits(r requests.Request) string {
-	if r.Kind == requests.AskPlan || r.Kind == requests.AskApproval || !actsAtOnce(r) || asksToKeep(r) {
+	if r.Kind == requests.AskPlan || r.Kind == requests.AskApproval || !actsAtOnce(r) {
 		return Awaited(r)
 	}
 	return ""

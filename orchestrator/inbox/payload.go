@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -28,9 +27,6 @@ type Payload struct {
 	Version uint64 `json:"version,omitempty"` // of the task when it was asked
 	Tree    string `json:"tree,omitempty"`    // git tree hash of the files
 	Folder  string `json:"folder,omitempty"`  // from which a person takes the work; empty: covey merges it
-	// AskMerge: the protected files in the shared workspace; empty if the request
-	// is about a merge.
-	Files []string `json:"files,omitempty"`
 	// AskMerge: the finished work, and its commit; or the branch that was moved outside of the
 	// merge queue.
 	Merge  string `json:"merge,omitempty"`
@@ -59,10 +55,7 @@ func subjectOf(r requests.Request) string {
 	case requests.AskApproval:
 		return tasks.Named(p.TaskID)
 	case requests.AskMerge:
-		if !asksToKeep(r) {
-			return "its merge"
-		}
-		return "protected files (" + texts.Preview(strings.Join(p.Files, ", "), 500) + ")"
+		return "its merge"
 	}
 	return "it"
 }

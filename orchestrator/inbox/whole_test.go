@@ -193,7 +193,7 @@ func TestAllowedBeforeItIsRead(t *testing.T) {
 		return nil
 	})
 	p.begin(t)
-	if err := p.Attention.Need(t.Context(), "dev", "stuck", ""); err != nil {
+	if err := p.Attention.Need(t.Context(), "dev", "stuck"); err != nil {
 		t.Fatal(err)
 	}
 	r, err := p.store.Requests().Answer(t.Context(), actors.Actor{Name: actors.Operator}, p.Open()[0].ID,

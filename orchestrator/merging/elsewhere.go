@@ -310,7 +310,6 @@ func (q *Queue) follow(ctx context.Context, into, at string) error {
 	if there == nil {
 		return q.Repo.Move(ctx, ref(into), step)
 	}
-	defer q.Landing()()
 	return there.Advance(ctx, at)
 }
 

@@ -50,7 +50,6 @@ func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
 	if there == nil {
 		return q.Repo.Move(ctx, ref(m.Into), worktree.Step{From: m.Base, To: m.Result, Why: "covey: " + subject(m)})
 	}
-	defer q.Landing()()
 	return there.Advance(ctx, m.Result)
 }
 

@@ -55,8 +55,6 @@ type Deps struct {
 	Slots *state.Slots // each gate of a merge takes one
 	// Spawned registers the process of a gate of a merge.
 	Spawned func(pid int, h runner.Spawn) (ended func())
-	// Landing is Queue.Landing.
-	Landing func() (landed func())
 	// Mask is Queue.Mask.
 	Mask func(text string) string
 	// Changed is called when merges may have made tasks available.
@@ -125,7 +123,7 @@ func (d *Merger) Open(ctx context.Context) error {
 		return nil
 	}
 	d.queue = queueOf(d.deps.Place, d.deps.Team, repo, d.deps.Store)
-	d.queue.Gates, d.queue.Landing = d.runGates, d.deps.Landing
+	d.queue.Gates = d.runGates
 	d.queue.made, d.queue.Receipts = d.made, &receiptWriter{repo: repo, deps: d.deps}
 	d.queue.Ask, d.queue.Mask = d.askAll, d.deps.Mask
 	d.watch()
@@ -142,7 +140,7 @@ func (d *Merger) watch() {
 	w := d.queue.Watch
 	w.Copies = func() map[string]string { return d.deps.Trees.Tops() }
 	w.Identity, w.Shares = d.deps.Trees.Author, func() bool { return d.writtenByOthers("") }
-	w.Ask, w.Landing = d.askMove, d.deps.Landing
+	w.Ask = d.askMove
 	w.Withdraw = func(ctx context.Context, id, why string) error {
 		defer d.wake()
 		return d.deps.Inbox.Withdraw(ctx, id, why)

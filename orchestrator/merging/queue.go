@@ -53,9 +53,6 @@ type Queue struct {
 	Ask func(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error)
 	// Watch is where the target branches are; nil: where git has them.
 	Watch *Watch
-	// Landing is called before the files of a working copy move along with their
-	// branch, and landed after.
-	Landing func() (landed func())
 	// Share brings the branches of the operator's repository to the working copy of a member, which is
 	// to merge one; may be nil.
 	Share func(ctx context.Context, member string) error

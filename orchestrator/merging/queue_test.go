@@ -48,7 +48,6 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 			t.Error("somebody was asked")
 			return Answer{}, nil
 		},
-		Landing: func() func() { return func() {} },
 		Share: func(ctx context.Context, member string) error {
 			copy := s.copies[member]
 			head, err := copy.Head(ctx)

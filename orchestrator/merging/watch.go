@@ -69,8 +69,6 @@ type Watch struct {
 	Withdraw func(ctx context.Context, id, why string) error
 	// Tell reports what was found.
 	Tell func(events.TargetMoved)
-	// Landing is Queue.Landing.
-	Landing func() (landed func())
 
 	mu    sync.Mutex
 	known *watched // nil: not yet read
@@ -421,7 +419,6 @@ func (w *Watch) undo(ctx context.Context, branch string, t target) (kept string,
 		}
 		return kept, err
 	}
-	defer w.Landing()()
 	return kept, there.Retreat(ctx, t.Commit)
 }
 

@@ -50,7 +50,7 @@ func (l *lookout) restart() {
 			_, err := l.Store.Requests().Withdraw(ctx, actors.Actor{}, id, why)
 			return err
 		},
-		Tell: func(m events.TargetMoved) { l.told = append(l.told, m) }, Landing: func() func() { return func() {} },
+		Tell: func(m events.TargetMoved) { l.told = append(l.told, m) },
 	}
 	l.Watch.Identity = func(address string) string {
 		name, ok := strings.CutSuffix(address, "@crew.covey.invalid")

@@ -2,11 +2,12 @@ package writes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
@@ -14,72 +15,97 @@ import (
 	"github.com/coveyteam/covey/orchestrator/members"
 )
 
-// CommittedPolicy is the policy that refuses until a member's changes are committed.
+// CommittedPolicy is the policy that refuses until a member's changes are committed. In its own git working copy
+// a member answers for all changes in its turns, in a folder that others use, too, for the files that its calls
+// name. Nothing is read or recorded unless a hook or gate of the team names the policy.
 const CommittedPolicy = "work-committed"
 
-// changedFiles tracks which files members have changed, for the policy work-committed.
-// In its own git working copy a member answers for all changes in its turns, in a
-// shared folder for those that only it can have made according to Log. It reads
-// files only if a hook or gate of the team names the policy.
-type changedFiles struct {
-	w *Watch
-
-	mu    sync.Mutex
-	turns map[string]*Turns // by member
-}
-
-// see records that a turn begins or ends. The member's goroutine calls it before
-// anything else happens. The turns of a helper are part of its member's.
-func (f *changedFiles) see(ctx context.Context, member *members.Member, e events.Event) {
-	if e.Helper != "" {
-		return
-	}
-	switch e.Data.(type) {
+// Complete records what CommittedPolicy has to know of an event of a member. It adds nothing to the event. The
+// member's goroutine calls it before anything else happens. The turns of a helper are part of its member's. It
+// implements crew.Completer.
+func (w *Watch) Complete(ctx context.Context, member *members.Member, e events.Event) (events.Event, error) {
+	asked := w.deps.Asks(CommittedPolicy)
+	switch d := e.Data.(type) {
 	case events.TurnStarted:
-		var look *Reader
-		if f.w.deps.Asks(CommittedPolicy) {
-			l := f.reader(member)
-			look = &l
+		if e.Helper == "" {
+			open := w.opener(member)
+			if !asked {
+				open = nil
+			}
+			w.warn(ctx, member, w.turnsOf(member).Begin(ctx, e.Turn, open))
 		}
-		f.warn(ctx, member, f.of(member).Begin(ctx, e.Turn, look))
 	case events.TurnEnded:
-		f.warn(ctx, member, f.of(member).End(ctx, f.reader(member)))
+		if e.Helper == "" {
+			w.warn(ctx, member, w.turnsOf(member).End(ctx, w.opener(member)))
+		}
+	case events.ToolCalled:
+		if path, ok := named(member, d); ok && asked && !w.ownCopy(member) {
+			w.mu.Lock()
+			w.calls[member.Name+"/"+d.ID] = path
+			w.mu.Unlock()
+		}
+	case events.ToolReturned:
+		w.mu.Lock()
+		path, ok := w.calls[member.Name+"/"+d.ID]
+		delete(w.calls, member.Name+"/"+d.ID)
+		w.mu.Unlock()
+		if ok && !d.IsError {
+			w.warn(ctx, member, w.turnsOf(member).Wrote(path))
+		}
 	}
+	return e, nil
 }
 
-// of returns the Turns of a member.
-func (f *changedFiles) of(member *members.Member) *Turns {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	t, ok := f.turns[member.Name]
+// turnsOf returns the Turns of a member.
+func (w *Watch) turnsOf(member *members.Member) *Turns {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, ok := w.turns[member.Name]
 	if !ok {
-		t = OpenTurns(filepath.Join(f.w.deps.Scratch, member.Name+".turns.json"))
-		f.turns[member.Name] = t
+		t = OpenTurns(filepath.Join(w.deps.Scratch, member.Name+".turns.json"))
+		w.turns[member.Name] = t
 	}
 	return t
 }
 
-// reader returns how to read a member's folder. Nothing of a member's own copy is
-// remembered, because it may have been created again in the same place.
-func (f *changedFiles) reader(member *members.Member) Reader {
-	if f.w.ownCopy(member) {
-		return Reader{Who: member.Name, Folder: func(ctx context.Context) (*SharedFolder, error) {
-			return f.w.openFolder(ctx, member, filepath.Join(f.w.deps.Scratch, member.Name+".turns.index"))
-		}}
+// opener returns how to open a member's own copy; nil: it has none. Nothing of the copy is remembered, because it may
+// have been created again in the same place.
+func (w *Watch) opener(member *members.Member) func(context.Context) (*Folder, error) {
+	if !w.ownCopy(member) {
+		return nil
 	}
-	return Reader{Who: member.Name, Log: f.w.log(member.Dir),
-		Folder: func(ctx context.Context) (*SharedFolder, error) {
-			f.w.rest(member)
-			f.w.sharing(member)
-			return f.w.Folder(ctx, member)
-		}}
+	return func(ctx context.Context) (*Folder, error) {
+		return w.openFolder(ctx, member, filepath.Join(w.deps.Scratch, member.Name+".turns.index"))
+	}
 }
 
-// warn tells people that the policy does not know what a member has changed.
-func (f *changedFiles) warn(ctx context.Context, member *members.Member, err error) {
-	if err != nil && ctx.Err() == nil {
-		f.w.warn(member, "the policy %s does not know what %s has changed: %v", CommittedPolicy, member.Name, err)
+// named returns the file that a call names to write, below its member's folder, with links resolved.
+func named(member *members.Member, d events.ToolCalled) (string, bool) {
+	var in struct {
+		FilePath     string `json:"file_path"`
+		NotebookPath string `json:"notebook_path"`
 	}
+	if !slices.Contains([]string{"Write", "Edit", "MultiEdit", "NotebookEdit"}, d.Name) || json.Unmarshal(d.Input, &in) != nil {
+		return "", false
+	}
+	path := in.FilePath + in.NotebookPath
+	if path == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(member.Dir, path)
+	}
+	root, err := filepath.EvalSymlinks(member.Dir)
+	if err != nil {
+		return "", false
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	} else if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(real, filepath.Base(path))
+	}
+	rel, err := filepath.Rel(root, path)
+	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
 }
 
 // Committed implements CommittedPolicy. It refuses while the member has uncommitted
@@ -94,14 +120,15 @@ func (w *Watch) Committed(ctx context.Context, in hooks.Input) hooks.Result {
 	if err != nil {
 		return runner.Broken(err)
 	}
-	files, err := w.changes.of(member).Changed(ctx, w.changes.reader(member))
-	if errors.Is(err, ErrTooLarge) { // it refuses nothing, as for owns
-		w.changes.warn(ctx, member, err)
+	turns := w.turnsOf(member)
+	files, err := turns.Changed(ctx, w.opener(member))
+	if errors.Is(err, ErrTooLarge) { // people are told, and it refuses nothing
+		w.warn(ctx, member, err)
 		return runner.Agree()
 	}
 	var open []string
 	if err == nil && len(files) > 0 {
-		open, err = Uncommitted(ctx, repo, member.Dir, files)
+		open, err = uncommitted(ctx, repo, member.Dir, files, turns.Committed)
 	}
 	switch {
 	case err != nil:

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 )
@@ -48,7 +48,7 @@ func (r repo) begin(turn int) repo {
 	r.team = &folder{ownCopies: true, asked: true}
 	r.dev = r.team.sit(configs.Member{Name: "dev"}, r.dir)
 	r.w = New(Deps{
-		Scratch: scratch, Home: filepath.Dir(r.dir + ".state"), Past: NewPast(),
+		Scratch: scratch, Home: filepath.Dir(r.dir + ".state"),
 		Team:    func() *configs.Team { return &configs.Team{Workspace: r.dir} },
 		Members: r.team,
 		CopyOf: func(string) (top string, inGit bool) {
@@ -70,10 +70,8 @@ type folder struct {
 	asked     bool // a gate names the policy
 }
 
-func (f *folder) Members() []*members.Member     { return f.members }
 func (f *folder) MemberOf(in hooks.Input) string { _, name := in.Member(); return name }
 func (f *folder) Turn(string) int                { return 0 }
-func (f *folder) HasBackground(string) bool      { return false }
 
 func (f *folder) Member(name string) (*members.Member, bool) {
 	for _, m := range f.members {
@@ -92,7 +90,8 @@ func (f *folder) sit(m configs.Member, dir string) *members.Member {
 
 // see tells of something in a turn of dev's.
 func (r repo) see(turn int, d events.Data) {
-	r.w.changes.see(r.t.Context(), r.dev, events.Event{Turn: turn, Data: d})
+	_, err := r.w.Complete(r.t.Context(), r.dev, events.Event{Turn: turn, Data: d})
+	testkit.Must(r.t, err)
 }
 
 func (r repo) git(args ...string) {
@@ -294,36 +293,40 @@ func TestWorkCommittedAfterARestart(t *testing.T) {
 }
 
 // TestWorkCommittedInASharedFolder: in a folder that others write in too, it is what the
-// member's own calls wrote.
+// member's own calls name, until it is committed or put back, also after a restart.
 func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r := newRepo(t)
-	r.team.ownCopies, r.dev.Agent.Kind = false, configs.Builtin
-	ops := r.team.sit(configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, r.dir)
-	see := func(m *members.Member, d events.Data) {
-		_, _ = r.w.Complete(t.Context(), m, events.Event{Turn: 2, Data: d})
+	shared := func(turn int) {
+		r = r.begin(turn)
+		r.team.ownCopies = false
 	}
-	call := func(id, file string) {
-		see(r.dev, events.ToolCalled{ID: id, Name: "Bash"})
-		r.write(file, "dev's")
-		see(r.dev, events.ToolReturned{ID: id, Name: "Bash"})
-		time.Sleep(60 * time.Millisecond) // the kernel's clock for files may be that much behind
+	shared(2)
+	call := func(id, tool, file string, failed bool) {
+		t.Helper()
+		named := texts.Encode(map[string]string{"file_path": filepath.Join(r.dir, file)})
+		r.see(2, events.ToolCalled{ID: id, Name: tool, Input: named})
+		r.write(file, "text")
+		r.see(2, events.ToolReturned{ID: id, Name: tool, IsError: failed})
 	}
-	see(r.dev, events.TurnStarted{})
-	call("1", "dev.txt")
-	r.write("user.txt", "the user's, while dev thinks")
-	time.Sleep(60 * time.Millisecond)
-	r.want("alone", "?? dev.txt")
-	see(ops, events.TurnStarted{})
-	call("2", "either.txt")
-	named := texts.Encode(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
-	see(r.dev, events.ToolCalled{ID: "3", Name: "Write", Input: named})
-	see(r.dev, events.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
-	r.write("named.txt", "dev's")
-	see(r.dev, events.ToolReturned{ID: "3", Name: "Write"})
-	r.want("beside a program", "?? dev.txt\n?? named.txt")
-	see(ops, events.TurnEnded{})
-	see(r.dev, events.TurnEnded{})
-	r.want("when it is over", "?? dev.txt\n?? named.txt")
+	r.write("user.txt", "the user's")
+	call("1", "Bash", "shell.txt", false)
+	call("2", "Write", "refused.txt", true)
+	r.want("before it has named a file", "")
+	call("3", "Write", "named.txt", false)
+	call("4", "Edit", "a.txt", false)
+	r.want("after it has named two", " M a.txt\n?? named.txt")
+	shared(3)
+	r.want("after a restart", " M a.txt\n?? named.txt")
+	r.git("add", "named.txt")
+	r.git("commit", "-q", "-m", "mine")
+	r.git("checkout", "-q", "a.txt")
+	r.want("committed and put back", "")
+	r.write("named.txt", "the user's")
+	r.want("changed by somebody else since", "")
+	r.team.asked = false
+	call("5", "Write", "unasked.txt", false)
+	r.team.asked = true
+	r.want("named when no gate asked", "")
 }
 
 // TestWorkCommittedUnasked: nothing is looked at where no gate names the policy, and one

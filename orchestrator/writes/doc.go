@@ -1,12 +1,10 @@
-// Package writes holds members to what they may write. It finds out which files each
-// member has written, with whatever program, and refuses at the end of a turn, or when
-// a task is completed, while some of them belong to others, are protected, or are not
-// committed. It is internal to covey: other programs must not rely on it.
+// Package writes holds members to what they may write. A call of a file tool is refused before it runs; what
+// a member has changed in a working copy of its own is refused while some of it is not its own, or not
+// committed. In a folder that others write in, too, only calls that name a file tell who has written it:
+// there the member's box holds its commands (package boxes). It is internal to covey: other programs must
+// not rely on it.
 //
-// A SharedFolder is one in which several members, and people, write. Take records its state
-// at one moment as a Snapshot; two snapshots tell which paths were written in between,
-// by whomever. A Log records when each member could write, and which files it
-// announced to write; from that, and from the kernel's time of a file's last change,
-// Judge decides who made a change, if that can be decided. Nothing is written into the
-// folder, or into its repository.
+// A Folder is one in which members write. Take records its state at one moment as a Snapshot; two snapshots
+// tell which paths were written in between, by whomever. Nothing is written into the folder, or into its
+// repository.
 package writes

@@ -1,20 +1,15 @@
 package writes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -27,12 +22,9 @@ var ErrTooLarge = errors.New("too many files")
 // or all files without a repository.
 const maxFiles = 20_000
 
-// maxGuarded bounds the files in the folders that globs name.
-const maxGuarded = 2_000
-
-// SharedFolder is a folder that members write in. Set its fields before first use and do not
+// Folder is a folder that members write in. Set its fields before first use and do not
 // change them; Dir and Walk are required. It is safe for concurrent use.
-type SharedFolder struct {
+type Folder struct {
 	Dir   string         // absolute, without symlinks
 	Repo  *worktree.Repo // seen from Dir; nil: Dir is in no repository
 	Index string         // absolute path of an index file for this folder alone, outside of Dir
@@ -53,14 +45,10 @@ type Snapshot struct {
 	// Files are the prints of all files or, in a repository, of those that differ from
 	// Base, by slash-separated path below the folder.
 	Files map[string]Print `json:"files,omitempty"`
-	// Guarded are the prints of files in folders that Globs name, including ignored
-	// ones.
-	Guarded map[string]Print `json:"guarded,omitempty"`
-	Globs   []string         `json:"globs,omitempty"`
 }
 
 // Head returns the commit that is checked out in the folder; empty: none.
-func (g *SharedFolder) Head(ctx context.Context) (string, error) {
+func (g *Folder) Head(ctx context.Context) (string, error) {
 	if g.Repo == nil {
 		return "", nil
 	}
@@ -72,14 +60,12 @@ func (g *SharedFolder) Head(ctx context.Context) (string, error) {
 }
 
 // Take records the state of the folder, compared with last.Base. Files that were not
-// touched since last are not read again. globs select files that count although they
-// are ignored or in .git, but only globs that begin with a folder or name an exact
-// place; others would require reading all ignored files. The error wraps ErrTooLarge if
-// the folder has too many files.
-func (g *SharedFolder) Take(ctx context.Context, last Snapshot, globs []string) (Snapshot, error) {
+// touched since last are not read again. The error wraps ErrTooLarge if the folder has too
+// many files.
+func (g *Folder) Take(ctx context.Context, last Snapshot) (Snapshot, error) {
 	g.taking.Lock()
 	defer g.taking.Unlock()
-	s := Snapshot{Time: time.Now().Round(0), Base: last.Base, Files: map[string]Print{}, Globs: globs}
+	s := Snapshot{Time: time.Now().Round(0), Base: last.Base, Files: map[string]Print{}}
 	paths, err := g.paths(ctx, last.Base)
 	if err != nil {
 		return s, err
@@ -87,15 +73,14 @@ func (g *SharedFolder) Take(ctx context.Context, last Snapshot, globs []string) 
 	for _, path := range paths {
 		s.Files[path] = printOf(g.at(path), last.Files[path])
 	}
-	s.Guarded = g.guarded(globs, last.Guarded)
 	return s, ctx.Err()
 }
 
 // at returns the absolute path of a path below the folder.
-func (g *SharedFolder) at(path string) string { return filepath.Join(g.Dir, filepath.FromSlash(path)) }
+func (g *Folder) at(path string) string { return filepath.Join(g.Dir, filepath.FromSlash(path)) }
 
 // paths returns the files to read.
-func (g *SharedFolder) paths(ctx context.Context, base string) ([]string, error) {
+func (g *Folder) paths(ctx context.Context, base string) ([]string, error) {
 	var paths []string
 	if g.Repo != nil {
 		var err error
@@ -127,51 +112,8 @@ func (g *SharedFolder) paths(ctx context.Context, base string) ([]string, error)
 }
 
 // excepted reports whether a path is skipped.
-func (g *SharedFolder) excepted(path string) bool {
+func (g *Folder) excepted(path string) bool {
 	return g.Except != "" && (path == g.Except || strings.HasPrefix(path, g.Except+"/"))
-}
-
-// guarded returns the prints of the files that globs name, for globs that do not
-// require reading everything.
-func (g *SharedFolder) guarded(globs []string, last map[string]Print) map[string]Print {
-	found := map[string]Print{}
-	note := func(path string, d fs.DirEntry) error {
-		if len(found) == maxGuarded {
-			return fs.SkipAll
-		}
-		if !d.IsDir() {
-			found[path] = printOf(g.at(path), last[path])
-		}
-		return nil
-	}
-	for _, glob := range globs {
-		base, rest := doublestar.SplitPattern(glob)
-		if base == "." && strings.Contains(rest, "**") {
-			continue // it selects files anywhere
-		}
-		// Ignore errors: a glob may name files that do not exist yet.
-		_ = doublestar.GlobWalk(os.DirFS(g.Dir), glob, func(path string, d fs.DirEntry) error {
-			if !d.IsDir() || strings.HasSuffix(glob, "*") {
-				return note(path, d)
-			}
-			return fs.WalkDir(os.DirFS(g.Dir), path, func(path string, d fs.DirEntry, err error) error {
-				if err != nil {
-					return nil
-				}
-				return note(path, d)
-			})
-		}, doublestar.WithNoFollow())
-	}
-	return found
-}
-
-// find returns the print of a path; listed says that the snapshot has one, so that the
-// path differs from Base.
-func (s Snapshot) find(path string) (p Print, listed bool) {
-	if p, listed = s.Files[path]; !listed {
-		p, listed = s.Guarded[path]
-	}
-	return p, listed
 }
 
 // State is the state of one path in a snapshot.
@@ -182,7 +124,7 @@ type State struct {
 
 // Of returns the state of a path.
 func (s Snapshot) Of(path string) State {
-	p, listed := s.find(path)
+	p, listed := s.Files[path]
 	return State{p, listed}
 }
 
@@ -193,29 +135,9 @@ func (s State) Same(o State) bool { return s.Listed == o.Listed && s.Print.Same(
 // Since lists the paths that were written between two snapshots with the same Base, in
 // order. A rename is a write of both names.
 func (s Snapshot) Since(earlier Snapshot) []string {
-	paths := map[string]bool{}
-	add := func(m map[string]Print) {
-		for path := range m {
-			paths[path] = true
-		}
-	}
-	add(s.Files)
-	add(earlier.Files)
-	// Files are not new just because other globs name them.
-	if slices.Equal(s.Globs, earlier.Globs) {
-		add(s.Guarded)
-		add(earlier.Guarded)
-	}
-	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(paths), cmp.Compare[string]), func(path string) bool {
+	paths := maps.Collect(maps.All(s.Files))
+	maps.Copy(paths, earlier.Files)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(paths)), func(path string) bool {
 		return s.Of(path).Same(earlier.Of(path))
 	})
 }
-
-// When returns the time at which a path was last written, if that was after since;
-// otherwise the latest change time of its parent folders.
-func (g *SharedFolder) When(path string, since time.Time) time.Time {
-	return writtenAt(g.Dir, filepath.FromSlash(path), printOf(g.at(path), Print{}), since)
-}
-
-// PrintOf returns the print of one path below the folder.
-func (g *SharedFolder) PrintOf(path string) Print { return printOf(g.at(path), Print{}) }

@@ -7,17 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // files is what each folder of a test holds at first.
-const files = `mkdir docs policy; echo a >docs/a; echo m >main; echo g >.gitignore; printf '*.log\n' >.gitignore; echo p >policy/p; echo s >policy/s.log`
+const files = `mkdir docs; echo a >docs/a; echo m >main; echo g >.gitignore; printf '*.log\n' >.gitignore`
 
 // folders runs a test on a folder in a git repository, and on one in none.
-func folders(t *testing.T, test func(t *testing.T, g *SharedFolder)) {
+func folders(t *testing.T, test func(t *testing.T, g *Folder)) {
 	for _, name := range []string{"git", "no git"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -27,7 +26,7 @@ func folders(t *testing.T, test func(t *testing.T, g *SharedFolder)) {
 			} else {
 				testkit.Shell(t, dir, files)
 			}
-			g := &SharedFolder{Dir: dir, Index: filepath.Join(t.TempDir(), "index"), Walk: walker(dir)}
+			g := &Folder{Dir: dir, Index: filepath.Join(t.TempDir(), "index"), Walk: walker(dir)}
 			if name == "git" {
 				repo, err := worktree.Git{}.Open(t.Context(), dir)
 				testkit.Must(t, err)
@@ -51,19 +50,14 @@ func walker(dir string) func(context.Context, func(string) error) error {
 }
 
 // take takes a snapshot on the commit that the folder is on.
-func take(t *testing.T, g *SharedFolder, last Snapshot, globs ...string) Snapshot {
+func take(t *testing.T, g *Folder, last Snapshot) Snapshot {
 	t.Helper()
 	if last.Time.IsZero() {
 		var err error
 		last.Base, err = g.Head(t.Context())
 		testkit.Must(t, err)
 	}
-	s, err := g.Take(t.Context(), last, globs)
+	s, err := g.Take(t.Context(), last)
 	testkit.Must(t, err)
 	return s
-}
-
-// at is a moment, in milliseconds from some beginning.
-func at(ms int) time.Time {
-	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond)
 }

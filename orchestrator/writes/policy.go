@@ -16,16 +16,16 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// FilesPolicy is the policy that checks what members have written, with whatever
-// program. Where possible, calls are refused before they run, but a shell or an agent
-// program asks nobody.
+// FilesPolicy is the policy that checks what members have changed in working copies of their own, with
+// whatever program. Where possible, calls are refused before they run, but a shell or an agent program asks
+// nobody.
 const FilesPolicy = "owned-files"
 
-// WithPolicy adds that policy to the hooks of a team in which some member may not write
-// everywhere: at each turn end, and before a task is completed.
+// WithPolicy adds that policy to the hooks of a team in which some member owns files: at each turn end, and before a
+// task is completed.
 func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source {
 	owns := func(m *configs.Member) bool { return m.Owns != nil }
-	if len(team.Protect) == 0 && !slices.ContainsFunc(slices.Collect(team.EachAndTemplates()), owns) {
+	if !slices.ContainsFunc(slices.Collect(team.EachAndTemplates()), owns) {
 		return sources
 	}
 	group := []hooks.Group{{Hooks: []hooks.Handler{{Policy: FilesPolicy, Gate: true}}}}
@@ -44,7 +44,7 @@ func (w *Watch) Writable(member *members.Member) permission.Writable {
 			return permission.Refusal{Rule: "sandbox.write", Outside: true, Text: path + " is outside of your working copy, " +
 				"where your work belongs. If it has to be written, tell your lead: the spec lists such folders under sandbox.write."}
 		}
-		owns, protect := member.Owns, w.protect(member)
+		owns, protect := member.Owns, w.protect(member.Name)
 		if owns == nil && len(protect) == 0 {
 			return permission.Refusal{}
 		}
@@ -68,6 +68,15 @@ func (w *Watch) Writable(member *members.Member) permission.Writable {
 	}
 }
 
+// protect returns the globs of files that a member may write only with a person's
+// permission. Its own copy, whoever made it, is merged by somebody who reviews it.
+func (w *Watch) protect(member string) []string {
+	if top, _ := w.deps.CopyOf(member); top != "" {
+		return nil
+	}
+	return w.deps.Team().Protect
+}
+
 // grants reports whether a member may write to a file that is in its working copy, or in a
 // folder that the spec lists. The folder with the states of teams cannot be listed.
 func (w *Watch) grants(member *members.Member, path, top string) bool {
@@ -89,8 +98,7 @@ type OnBranch func(ctx context.Context, member *members.Member) (outside []strin
 
 // Files returns FilesPolicy. It refuses while a member's branch, or its uncommitted
 // changes, differ from its base commit in files that it does not own. Merged changes of
-// others do not count. For members that share a folder it checks what was written there
-// meanwhile.
+// others do not count. It does not know who has written what in a folder that several use.
 func (w *Watch) Files(onBranch OnBranch) runner.Policy {
 	return func(ctx context.Context, in hooks.Input) hooks.Result { return w.files(ctx, in, onBranch) }
 }
@@ -98,9 +106,6 @@ func (w *Watch) Files(onBranch OnBranch) runner.Policy {
 // files is the result of FilesPolicy.
 func (w *Watch) files(ctx context.Context, in hooks.Input, onBranch OnBranch) hooks.Result {
 	member, ok := w.deps.Members.Member(w.deps.Members.MemberOf(in))
-	if ok && w.watches(member) {
-		return w.verdict(ctx, member)
-	}
 	if !ok || member.Owns == nil {
 		return runner.Agree()
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/coveyteam/covey/hooks/texts"
@@ -76,27 +75,4 @@ func printOf(path string, last Print) Print {
 func sumOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// writtenAt returns the time of the last write of p below root: its own time, or, if
-// that is before since or p is gone, the latest time of its parent folders. A file that
-// was moved with its folder has an old time, and a removed one has none.
-func writtenAt(root, path string, p Print, since time.Time) time.Time {
-	at := p.Changed
-	if !at.IsZero() && !at.Before(since) {
-		return at
-	}
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if info, err := os.Lstat(filepath.Join(root, dir)); err == nil {
-			if _, changed := kernelSays(info); changed.After(at) {
-				at = changed
-			}
-			if !p.there() && !at.Before(since) {
-				return at // the nearest remaining folder contained it
-			}
-		}
-		if dir == "." {
-			return at
-		}
-	}
 }

@@ -9,12 +9,14 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Turns finds out which files one member changes in its turns. It stores that in a
 // file, so that a turn that continues after a crash is held to its earlier changes. It
 // is safe for concurrent use.
+//
+// Its methods get a function that opens the folder in which the member works alone; nil: others write there, too, and
+// only the files of Wrote are the member's.
 type Turns struct {
 	file string
 
@@ -31,13 +33,8 @@ type keptTurn struct {
 	// the end of its last turn. A file that was changed or committed since is no longer
 	// owed.
 	Owed map[string]State `json:"owed,omitempty"`
-}
-
-// Reader describes how to read a member's folder.
-type Reader struct {
-	Who    string // the member
-	Folder func(context.Context) (*SharedFolder, error)
-	Log    *Log // tells who made a change; nil: the member made all of them
+	// Wrote are the files of Wrote that were not committed since.
+	Wrote map[string]bool `json:"wrote,omitempty"`
 }
 
 // OpenTurns reads the state of a member's turns from its file. A damaged or missing
@@ -51,26 +48,21 @@ func OpenTurns(file string) *Turns {
 	return t
 }
 
-// Begin records that a turn begins or continues. With a Reader it records the state of
-// the folder, unless that is known.
-func (t *Turns) Begin(ctx context.Context, turn int, l *Reader) error {
+// Begin records that a turn begins or continues, and the state of the folder, unless that is known.
+func (t *Turns) Begin(ctx context.Context, turn int, open func(context.Context) (*Folder, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = turn
-	switch {
-	case l == nil:
-		return nil
-	case t.kept.Turn == turn && !t.kept.From.Time.IsZero():
-		l.keep(t.kept.From.Time)
+	if open == nil || t.kept.Turn == turn && !t.kept.From.Time.IsZero() {
 		return nil
 	}
-	return t.renew(ctx, *l)
+	return t.renew(ctx, open)
 }
 
 // renew records the state of the folder.
-func (t *Turns) renew(ctx context.Context, l Reader) error {
+func (t *Turns) renew(ctx context.Context, open func(context.Context) (*Folder, error)) error {
 	t.kept.From = Snapshot{}
-	g, err := l.Folder(ctx)
+	g, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,26 +70,25 @@ func (t *Turns) renew(ctx context.Context, l Reader) error {
 	if err != nil {
 		return err
 	}
-	now, err := g.Take(ctx, Snapshot{Base: base}, nil)
+	now, err := g.Take(ctx, Snapshot{Base: base})
 	if err != nil {
 		return fmt.Errorf("read the files at the start of the turn: %w", err)
 	}
 	t.kept.Turn, t.kept.From = t.now, now
 	maps.DeleteFunc(t.kept.Owed, func(path string, was State) bool { return !now.Of(path).Same(was) })
-	l.keep(now.Time)
 	return t.save()
 }
 
 // End records what the turn has changed. Changes that cannot be determined are not
 // owed.
-func (t *Turns) End(ctx context.Context, l Reader) error {
+func (t *Turns) End(ctx context.Context, open func(context.Context) (*Folder, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = 0
-	if t.kept.From.Time.IsZero() {
+	if open == nil || t.kept.From.Time.IsZero() {
 		return nil
 	}
-	changed, now, err := t.changed(ctx, l)
+	changed, now, err := t.changed(ctx, open)
 	if ctx.Err() != nil {
 		return nil // the run ends; the turn continues in the next run
 	}
@@ -108,75 +99,86 @@ func (t *Turns) End(ctx context.Context, l Reader) error {
 		}
 	}
 	t.kept.From = Snapshot{}
-	if l.Log != nil {
-		l.Log.Release(l.key())
-	}
 	return errors.Join(err, t.save())
+}
+
+// Wrote records that a call of the member has written a file.
+func (t *Turns) Wrote(path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept.Wrote[path] {
+		return nil
+	}
+	if t.kept.Wrote == nil {
+		t.kept.Wrote = map[string]bool{}
+	}
+	t.kept.Wrote[path] = true
+	return t.save()
+}
+
+// Committed records that files of Wrote are committed, or as they were.
+func (t *Turns) Committed(files []string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	had := len(t.kept.Wrote)
+	for _, path := range files {
+		delete(t.kept.Wrote, path)
+	}
+	if len(t.kept.Wrote) == had {
+		return nil
+	}
+	return t.save()
 }
 
 // Changed lists the files that the member has changed in this turn, and those that it owes,
 // committed or not, in order. If the folder was not recorded when the turn began, because no policy
 // needed it, only changes from now on count.
-func (t *Turns) Changed(ctx context.Context, l Reader) ([]string, error) {
+func (t *Turns) Changed(ctx context.Context, open func(context.Context) (*Folder, error)) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.now == 0 {
+	switch {
+	case open == nil:
+		return slices.Sorted(maps.Keys(t.kept.Wrote)), nil
+	case t.now == 0:
 		return slices.Sorted(maps.Keys(t.kept.Owed)), nil
 	}
 	if t.kept.From.Time.IsZero() {
-		if err := t.renew(ctx, l); err != nil {
+		if err := t.renew(ctx, open); err != nil {
 			return nil, err
 		}
 	}
-	files, _, err := t.changed(ctx, l)
+	files, _, err := t.changed(ctx, open)
 	return files, err
 }
 
 // changed also returns the current state of the folder.
-func (t *Turns) changed(ctx context.Context, l Reader) ([]string, Snapshot, error) {
-	g, err := l.Folder(ctx)
+func (t *Turns) changed(ctx context.Context, open func(context.Context) (*Folder, error)) ([]string, Snapshot, error) {
+	g, err := open(ctx)
 	if err != nil {
 		return nil, Snapshot{}, err
 	}
-	now, err := g.Take(ctx, t.kept.From, nil)
+	now, err := g.Take(ctx, t.kept.From)
 	if err != nil {
 		return nil, now, fmt.Errorf("read the files that the turn has changed: %w", err)
 	}
 	found := maps.Collect(maps.All(t.kept.Owed))
 	for _, path := range now.Since(t.kept.From) {
-		if l.Log == nil || l.Log.Only(l.Who, path, Trace{g.PrintOf(path), g.When(path, t.kept.From.Time)}) {
-			found[path] = State{}
-		}
+		found[path] = State{}
 	}
 	return slices.Sorted(maps.Keys(found)), now, nil
 }
 
 // save stores the state.
 func (t *Turns) save() error {
-	if err := Save(t.file, t.kept); err != nil {
+	data, err := json.Marshal(t.kept)
+	if err == nil {
+		err = os.WriteFile(t.file+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(t.file+".new", t.file)
+	}
+	if err != nil {
 		return fmt.Errorf("store what a turn has changed: %w", err)
 	}
 	return nil
-}
-
-// key is the member's key in the log.
-func (l Reader) key() string { return "turn of " + l.Who }
-
-// keep makes the log keep what is needed to judge changes since a time.
-func (l Reader) keep(since time.Time) {
-	if l.Log != nil {
-		l.Log.Keep(l.key(), since)
-	}
-}
-
-// Save writes a file as JSON, atomically.
-func Save(file string, what any) error {
-	data, err := json.Marshal(what)
-	if err == nil {
-		err = os.WriteFile(file+".new", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(file+".new", file)
-	}
-	return err
 }

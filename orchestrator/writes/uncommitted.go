@@ -8,10 +8,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// Uncommitted returns what git status shows of some files below a folder, in the form
+// uncommitted returns what git status shows of some files below a folder, in the form
 // of Repo.Dirty. git shows a new folder as one line; here each file has its own,
-// because others may have files in it.
-func Uncommitted(ctx context.Context, repo *worktree.Repo, dir string, files []string) ([]string, error) {
+// because others may have files in it. clean is called with those of which it shows nothing.
+func uncommitted(ctx context.Context, repo *worktree.Repo, dir string, files []string, clean func([]string) error) ([]string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list uncommitted files: %w", err)
@@ -26,17 +26,19 @@ func Uncommitted(ctx context.Context, repo *worktree.Repo, dir string, files []s
 			codes[filepath.Join(repo.Top, filepath.FromSlash(line[3:]))] = line[:2]
 		}
 	}
-	var list []string
+	var list, rest []string
 	for _, file := range files {
 		path := filepath.Join(dir, filepath.FromSlash(file))
-		for at := path; len(at) > len(repo.Top); at = filepath.Dir(at) {
-			if code, ok := codes[at]; ok {
-				if rel, err := filepath.Rel(repo.Top, path); err == nil {
-					list = append(list, code+" "+filepath.ToSlash(rel))
-				}
-				break
-			}
+		at := path
+		for len(at) > len(repo.Top) && codes[at] == "" {
+			at = filepath.Dir(at)
+		}
+		rel, err := filepath.Rel(repo.Top, path)
+		if err == nil && codes[at] != "" {
+			list = append(list, codes[at]+" "+filepath.ToSlash(rel))
+		} else {
+			rest = append(rest, file)
 		}
 	}
-	return list, nil
+	return list, clean(rest)
 }

@@ -12,6 +12,18 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
+// shell is a step with a command.
+func shell(command string) string {
+	return "  - call: [{tool: Bash, input: {command: " + teamtest.YAMLText(command) + "}}]\n"
+}
+
+// writes is a step with a call that writes a file.
+func writes(file string) string {
+	return "  - call: [{tool: Write, input: {file_path: " + file + ", content: text}}]\n"
+}
+
+const restOfScript = "  - {say: done, times: -1}\n"
+
 // wantBlamed checks what the gates said, in order: a list of lines of git's status each.
 func wantBlamed(r *teamtest.Rig, want ...string) {
 	r.T.Helper()
@@ -50,7 +62,7 @@ func TestWorkCommittedOfTheLead(t *testing.T) {
 	t.Parallel()
 	g := teamtest.NewGrove(t, map[string]string{
 		"team.yaml": testkit.PairSpec + "defaults: {permission_mode: bypassPermissions}\ngates: {stop: [{policy: work-committed}]}\n",
-		"lead.yaml": "steps:\n" + shell("echo 1 >lead.txt") + "  - {say: That is it.}\n" + thenCommits("lead.txt") + restOfScript,
+		"lead.yaml": "steps:\n" + writes("lead.txt") + "  - {say: That is it.}\n" + thenCommits("lead.txt") + restOfScript,
 		"dev.yaml":  "steps: [{say: fine, times: -1}]\n", "a.txt": "a\n",
 	})
 	leave(g.Rig, "a.txt", "notes.txt")
@@ -91,7 +103,7 @@ func TestWorkCommittedKilled(t *testing.T) {
 					"dev: {model: dev, isolation: "+isolation+"}", 1) +
 					"defaults: {permission_mode: bypassPermissions}\ngates: {task: [{policy: work-committed}]}\n" + teamtest.OwnedByDev,
 				"lead.yaml": teamtest.LeadLetsWork, ".gitignore": "*.log\n",
-				"dev.yaml": "steps:\n" + shell("echo 1 >own.txt") + shell(wait) + completesOne + thenCommits("own.txt") +
+				"dev.yaml": "steps:\n" + writes("own.txt") + shell(wait) + completesOne + thenCommits("own.txt") +
 					completesOne + restOfScript,
 			})
 			leave(g.Rig, "notes.txt")
@@ -103,23 +115,4 @@ func TestWorkCommittedKilled(t *testing.T) {
 			wantBlamed(g.Rig, "?? own.txt")
 		})
 	}
-}
-
-// TestWorkCommittedOfACommand: and what one has written that is run once for each prompt.
-func TestWorkCommittedOfACommand(t *testing.T) {
-	t.Parallel()
-	g := teamtest.NewGrove(t, map[string]string{
-		"team.yaml": strings.Replace(testkit.PairSpec, "dev: {model: dev}",
-			"dev: {agent: cmd}\nagents: {cmd: {use: command, command: [sh, work.sh]}}", 1) + teamtest.SharedWork,
-		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: Begin.}}]\n" + restOfScript,
-		"dev.yaml":  "steps:\n" + restOfScript,
-		"work.sh": `case $(cat) in
-*"not committed"*) git add own.txt && git commit -qm mine -- own.txt;;
-*) echo 1 >own.txt;;
-esac
-`,
-	})
-	leave(g.Rig, "notes.txt")
-	g.Want(g.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
-	wantBlamed(g.Rig, "?? own.txt")
 }
