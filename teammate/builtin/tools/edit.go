@@ -71,7 +71,7 @@ func (t *Set) edit(_ context.Context, in editInput) agent.ToolResult {
 	if err != nil {
 		return agent.Failed("Edit: %s", t.paths.explain(in.FilePath, err))
 	}
-	defer s.close()
+	defer func() { s.close() }()
 	// old is the file as it was checked; its mode is kept.
 	before, old, err := t.original(s, in)
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *Set) edit(_ context.Context, in editInput) agent.ToolResult {
 	if err != nil {
 		return agent.Failed("Edit: %s: %v", s.path, err)
 	}
-	if err := t.replace(s, []byte(after), old); err != nil {
+	if err := t.replace(&s, []byte(after), old); err != nil {
 		return agent.Failed("Edit: %v; the file is as it was", err)
 	}
 	output := editOutput{

@@ -242,7 +242,7 @@ func TestAChangeWhileAToolWritesIsNotLost(t *testing.T) {
 	}
 	b.write("f", "theirs too\n")
 	for _, as := range []fs.FileInfo{old, nil} { // an update, and a new file
-		if err := b.tools.replace(s, []byte("mine"), as); !errors.Is(err, errChanged) {
+		if err := b.tools.replace(&s, []byte("mine"), as); !errors.Is(err, errChanged) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -380,7 +380,7 @@ func TestALinkThatAppearsAfterTheCheckIsNotFollowed(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(b.root, "safe")); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.tools.replace(s, []byte("c"), nil); err == nil {
+	if err := b.tools.replace(&s, []byte("c"), nil); err == nil {
 		t.Error("written through a link that came after the check")
 	}
 	if left, _ := os.ReadDir(outside); len(left) > 0 {

@@ -184,13 +184,11 @@ func (in *grepInput) wants(name string) bool {
 
 // single searches the one file that the call names, even if it is ignored.
 func (g *grepRun) single(ctx context.Context, s *search, name string) error {
-	info, err := s.root.Stat(name)
+	f, _, err := openRegular(spot{root: s.root, name: name})
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return errNotRegular
-	}
+	f.Close()
 	// errSearchEnd ends a walk that has found enough; here it has no effect.
 	if err := g.file(ctx, s, name); err != errSearchEnd {
 		return err
@@ -201,7 +199,7 @@ func (g *grepRun) single(ctx context.Context, s *search, name string) error {
 // file searches one file. A file that cannot be opened or read is counted and does not
 // end the search.
 func (g *grepRun) file(ctx context.Context, s *search, name string) error {
-	f, err := s.root.Open(name)
+	f, _, err := openRegular(spot{root: s.root, name: name})
 	if err != nil {
 		s.unread++
 		return nil

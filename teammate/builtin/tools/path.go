@@ -57,10 +57,11 @@ func below(dir, path string) (string, bool) {
 	return rel, true
 }
 
-// spot is the location of a file: an open directory and the file's path below it. Access
+// spot is the location of a file: an open directory, the nearest that exists, and the file's path below it. Access
 // through root stays below that directory, even if symbolic links change meanwhile.
 type spot struct {
 	path string // absolute, for people and hooks
+	real string // the same without symbolic links
 	root *os.Root
 	name string
 }
@@ -76,20 +77,35 @@ func (p paths) spot(name string) (spot, error) {
 		return spot{},
 			fmt.Errorf("%s leads through a symbolic link to %s; name that path instead", path, real)
 	}
-	// Outside of the workspace spot opens the nearest existing folder. No rules apply to
-	// the folders between it and the file.
-	dir, rel := p.wd.Root(), ""
-	if in, ok := below(dir, path); ok {
-		rel = in
-	} else {
-		dir = existing(filepath.Dir(path))
-		rel, _ = below(dir, path)
+	real := path
+	if rel, ok := below(p.wd.Root(), path); ok {
+		real = filepath.Join(resolve(p.wd.Root()), rel)
 	}
-	root, err := os.OpenRoot(dir)
+	dir := existing(filepath.Dir(real))
+	root, err := openDir(dir)
 	if err != nil {
 		return spot{}, err
 	}
-	return spot{path, root, rel}, nil
+	rel, _ := below(dir, real)
+	return spot{path, real, root, rel}, nil
+}
+
+// withFolder returns the spot with the folders above the file, which it makes.
+func (s spot) withFolder() (spot, error) {
+	dir := filepath.Dir(s.name)
+	if dir == "." {
+		return s, nil
+	}
+	if err := s.root.MkdirAll(dir, 0o755); err != nil {
+		return s, err
+	}
+	root, err := openDir(filepath.Dir(s.real))
+	if err != nil {
+		return s, err
+	}
+	s.close()
+	s.root, s.name = root, filepath.Base(s.real)
+	return s, nil
 }
 
 // existing returns the nearest existing directory at or above dir.

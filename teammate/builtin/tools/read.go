@@ -128,7 +128,7 @@ func shownRead(response json.RawMessage) (agent.ToolResult, error) {
 // openRegular opens a regular file for reading. Reading anything else, such as a named
 // pipe, could block for ever.
 func openRegular(s spot) (*os.File, fs.FileInfo, error) {
-	info, err := s.root.Stat(s.name)
+	info, err := s.root.Lstat(s.name)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -138,5 +138,12 @@ func openRegular(s spot) (*os.File, fs.FileInfo, error) {
 		return nil, nil, errNotRegular
 	}
 	f, err := s.root.Open(s.name)
-	return f, info, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) { // a link has taken its place
+		f.Close()
+		return nil, nil, errNotRegular
+	}
+	return f, info, nil
 }

@@ -57,13 +57,13 @@ func (p paths) openSearch(name string) (s *search, only string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	base := spot.path
+	base, real := spot.path, spot.real
 	if !info.IsDir() {
-		base, only = filepath.Split(base)
-		base = filepath.Clean(base)
+		only = filepath.Base(base)
+		base, real = filepath.Dir(base), filepath.Dir(real)
 	}
 	s = &search{base: base}
-	if s.root, err = os.OpenRoot(base); err != nil {
+	if s.root, err = openDir(real); err != nil {
 		return nil, "", err
 	}
 	s.outerRules(p)

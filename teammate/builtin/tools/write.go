@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -64,7 +63,7 @@ func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 	if err != nil {
 		return agent.Failed("Write: %s", t.paths.explain(in.FilePath, err))
 	}
-	defer s.close()
+	defer func() { s.close() }()
 	old, before, err := t.known(s, maxOriginal)
 	if err != nil {
 		return agent.Failed("Write: %s", t.paths.explain(s.path, err))
@@ -76,7 +75,7 @@ func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 			output.Original, output.Patch = &before, patch(before, in.Content)
 		}
 	}
-	if err := t.replace(s, []byte(in.Content), old); err != nil {
+	if err := t.replace(&s, []byte(in.Content), old); err != nil {
 		return agent.Failed("Write: %v; the file is as it was", err)
 	}
 	return Success(output.text(), output)
@@ -128,22 +127,22 @@ func (t *Set) known(s spot, most int64) (fs.FileInfo, string, error) {
 // replace writes data to s, whose state is old or nil. It writes a new file next to it and
 // renames that, so that a reader sees either the old or the new content, and a full disk
 // loses nothing. The mode is kept.
-func (t *Set) replace(s spot, data []byte, old fs.FileInfo) error {
+func (t *Set) replace(s *spot, data []byte, old fs.FileInfo) error {
 	mode := fs.FileMode(0o644)
 	if old != nil {
 		mode = old.Mode().Perm()
 	}
-	dir := filepath.Dir(s.name)
-	if err := s.root.MkdirAll(dir, 0o755); err != nil {
+	var err error
+	if *s, err = s.withFolder(); err != nil {
 		return fmt.Errorf("%s: making its folder: %w", s.path, cause(err))
 	}
-	temp := filepath.Join(dir, ".covey-"+rand.Text())
-	err := writeSynced(s.root, temp, data, mode)
+	temp := ".covey-" + rand.Text()
+	err = writeSynced(s.root, temp, data, mode)
 	if err == nil && old != nil {
 		err = s.root.Chmod(temp, mode) // the umask may have reduced it
 	}
 	if err == nil {
-		err = rename(s, temp, old)
+		err = rename(*s, temp, old)
 	}
 	if err != nil {
 		_ = s.root.Remove(temp)
