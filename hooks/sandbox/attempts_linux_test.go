@@ -273,7 +273,7 @@ var attempts = []attempt{
 		}
 		return unix.PidfdSendSignal(fd, unix.SIGCONT, nil, 0)
 	}},
-	{name: "52 watch a folder outside", level: Mounts, try: func(w world) error {
+	{name: "52 watch a folder outside", level: Files, try: func(w world) error {
 		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 		if err != nil {
 			return err
@@ -282,7 +282,7 @@ var attempts = []attempt{
 		return err
 	}},
 	{name: "53 read where a link outside leads", level: Mounts, try: func(w world) error { _, err := os.Readlink(w.State + "/link"); return err }},
-	{name: "54 System V shared memory of others", level: Mounts, try: func(w world) error {
+	{name: "54 System V shared memory of others", level: Files, try: func(w world) error {
 		_, err := unix.SysvShmGet(sharedKey, 4096, 0)
 		return err
 	}},

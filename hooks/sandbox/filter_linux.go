@@ -39,6 +39,13 @@ var unknownCalls = []uint32{
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_CLONE3,
 }
 
+// Answered like that at level 1, where landlock knows nothing of them: they watch folders elsewhere, and reach the memory,
+// queues and semaphores of other programs of the user. At level 2 there is nothing else to watch or to reach.
+var outsideCalls = []uint32{
+	unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_FANOTIFY_INIT, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+}
+
 // Calls that change limits and priorities of a process: only the caller, named as 0. Landlock knows
 // nothing of them. The value is the argument that names the process.
 var ownCalls = map[uint32]uint32{
@@ -87,6 +94,9 @@ func (b *Box) filter() []instruction {
 	}
 	each(unknownCalls, answer(unknown))
 	each(refusedCalls, answer(refused))
+	if b.level < Mounts {
+		each(outsideCalls, answer(unknown))
+	}
 	if !b.policy.Debug {
 		each(traceCalls, answer(refused))
 	}

@@ -41,6 +41,8 @@ var jobs = []job{
 	{name: "shell", program: "bash", script: `bash -ec 'cat <(echo a) <<<b; echo x >/dev/null; echo e >/dev/stderr; diff <(echo 1) <(echo 1); t=$(mktemp); rm $t
 		ps >/dev/null; kill -0 $$; sleep 0.01 & wait; nproc; df . >/dev/null; date; id; hostname'`},
 	{name: "a terminal", program: "script", script: "script -qec tty /dev/null"},
+	{name: "follow a file", program: "tail", script: `echo one >log; tail -f log >out & until grep -q one out; do sleep 0.01; done
+		echo two >>log; until grep -q two out; do sleep 0.01; done; kill $!`},
 	{name: "archives and permissions", program: "tar", script: `tar cf x.tar g n && tar tf x.tar >/dev/null && sed -i s/a/a/ c.c && find . -name '*.go' | xargs grep -l Add
 		touch -t 202001010000 c.c && chmod 755 c.c && cp -a g g3 && rm -r g3`},
 	{name: "move between grants", program: "mv", script: "mkdir -p d && echo x >d/f && mv d $TMPDIR/d && mv $TMPDIR/d e && cat e/f"},
