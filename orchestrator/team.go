@@ -170,7 +170,7 @@ func (o *Orchestrator) newSeatBuilder(
 	slots := state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce }, tell)
 	copies = workcopies.New(workcopies.Deps{
 		Place: o.place, Store: d.Store, Journal: d.Journal, Processes: d.Processes, Clock: d.Clock,
-		Functions: live.Functions, Hooks: live, Environ: environ, EnvOf: sockets.Env, Slots: slots, Box: setupBoxOf(all),
+		Functions: live.Functions, Hooks: live, Environ: environ, EnvOf: sockets.Env, Slots: slots, Box: setupBoxOf(all), GitBox: all.Git,
 		Team: o.team, Filters: func() []worktree.Filter { return o.spec.Load().filters },
 		Fresh: o.opts.Fresh, Left: this.left, MakeNone: this.only.Merge != nil,
 	})

@@ -45,6 +45,13 @@ type Boxes struct {
 
 	mu      sync.Mutex
 	members map[string]*Kit
+	gits    map[gitOf]*sandbox.Box
+}
+
+// gitOf identifies the box of git in a working copy.
+type gitOf struct {
+	top     string
+	network sandbox.Mode
 }
 
 // Kit is what a program gets to run in a box: the box, and variables that lead it to its folders. A
@@ -67,7 +74,7 @@ type Needs struct {
 
 // New returns the boxes of a team.
 func New(deps Deps) *Boxes {
-	return &Boxes{deps: deps, proxy: sync.OnceValue(func() string { return goProxy(deps.Environ) }), members: map[string]*Kit{}}
+	return &Boxes{deps: deps, proxy: sync.OnceValue(func() string { return goProxy(deps.Environ) }), members: map[string]*Kit{}, gits: map[gitOf]*sandbox.Box{}}
 }
 
 // gatesFolder returns the folder of what the boxes of gates need.
@@ -239,6 +246,52 @@ func (b *Boxes) Setup(s configs.Sandbox, name, dir, line string) (*Kit, error) {
 	g.read = append(g.read, filepath.Dir(b.deps.Place.MemberSocket(name)))
 	g.read = append(g.read, scriptsOf(b.deps.Team(), dir, line)...)
 	return b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", name), "cache", sandbox.Extras{})
+}
+
+// Git returns the box in which covey's own git runs in the working copy of a member, which configures it, and a folder for its
+// indexes, which the member cannot change; nil: the member has no box.
+//
+// Each turn end takes many runs of git, so it is of level 1, which costs nothing. It has no unix sockets, and a network only if
+// the member has all of it.
+func (b *Boxes) Git(member, top string) (*sandbox.Box, string, error) {
+	team := b.deps.Team()
+	s := team.Sandbox // of one that has left
+	for m := range team.Each() {
+		if m.Name == member {
+			s = m.Sandbox
+		}
+	}
+	if !s.On() {
+		return nil, "", nil
+	}
+	key := gitOf{top, sandbox.NetworkOff}
+	if cmp.Or(s.Network, sandbox.NetworkOn) == sandbox.NetworkOn {
+		key.network = sandbox.NetworkOn
+	}
+	indexes := filepath.Join(b.deps.Place.Scratch(), member+".git")
+	if err := os.MkdirAll(indexes, 0o700); err != nil {
+		return nil, "", state.FolderError(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if box := b.gits[key]; box != nil {
+		return box, indexes, nil
+	}
+	g := grantsOf(top, true, b.deps.Place)
+	g.write = append(g.write, indexes)
+	g.read = append(g.read, toolchains(os.Environ())...) // git runs in covey's own environment
+	for name, below := range map[string]string{"GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_SYSTEM": "", "XDG_CONFIG_HOME": "git"} {
+		if path := os.Getenv(name); path != "" {
+			g.read = append(g.read, filepath.Join(path, below))
+		}
+	}
+	support := b.deps.Support()
+	support.Namespaces, support.Layers = false, false
+	box, err := sandbox.New(policyOf(configs.Sandbox{Level: sandbox.Best, Network: key.network, NoUnix: true}, g, b.deps.Place.Home()), support, sandbox.Extras{})
+	if err == nil {
+		b.gits[key] = box
+	}
+	return box, indexes, err
 }
 
 // Server returns the box of the MCP servers of the spec, which serve all members.

@@ -200,6 +200,36 @@ func TestOwns(t *testing.T) {
 	}
 }
 
+// TestGit: covey's git runs in a member's working copy in a box that holds what the member's does, and no list of hosts.
+func TestGit(t *testing.T) {
+	team, place := teamOf(t, sandbox.Best)
+	copy := t.TempDir()
+	b := boxesOf(team, place, map[string]string{"ana": copy}, level2, new([]events.Data))
+	for _, c := range []struct{ network, want sandbox.Mode }{
+		{"", sandbox.NetworkOn}, {sandbox.NetworkOn, sandbox.NetworkOn}, {sandbox.NetworkList, sandbox.NetworkOff}, {sandbox.NetworkOff, sandbox.NetworkOff},
+	} {
+		team.Teammates[0].Sandbox.Network = c.network
+		box, indexes, err := b.Git("ana", copy)
+		testkit.Must(t, err)
+		p := box.Policy()
+		if p.Network != c.want || !p.NoUnix || box.Level() != sandbox.Files || !slices.Contains(p.Write, copy) || !slices.Contains(p.Write, indexes) {
+			t.Errorf("with the network %q: level %d, %+v", c.network, box.Level(), p)
+		}
+		for _, path := range p.Write {
+			if within(path, place.Workspace) || within(indexes, path) && path != indexes {
+				t.Errorf("git may write %s", path)
+			}
+		}
+		if again, _, err := b.Git("ana", copy); again != box || err != nil {
+			t.Errorf("another box for the same: %v", err)
+		}
+	}
+	team.Teammates[0].Sandbox.Level = sandbox.Off
+	if box, _, err := b.Git("ana", copy); box != nil || err != nil {
+		t.Errorf("without a sandbox: %v, %v", box, err)
+	}
+}
+
 // TestProtect: in a folder that others use, too, commands cannot change what the spec protects; in a working copy they can.
 func TestProtect(t *testing.T) {
 	team, place := teamOf(t, sandbox.Best)

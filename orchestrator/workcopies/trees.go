@@ -43,6 +43,9 @@ type Deps struct {
 	// Box returns the box of a setup command, with variables for it, in a copy under a sandbox of the spec;
 	// nil: none. It may be nil.
 	Box func(s configs.Sandbox, name, dir, line string) (*sandbox.Box, []string, error)
+	// GitBox returns the box of covey's own git in a member's copy, and a folder for its indexes; nil: none. It may
+	// be nil.
+	GitBox func(member, top string) (*sandbox.Box, string, error)
 
 	Team    func() *configs.Team     // the current spec
 	Filters func() []worktree.Filter // filters that git may run
@@ -83,7 +86,20 @@ func New(deps Deps) *Trees {
 		record: record{store: deps.Store, known: map[string]Tree{}, members: map[string]*members.Member{}},
 	}
 	t.git = gitOf(deps, t.notices.warn)
+	if deps.GitBox != nil {
+		t.git.Inside = t.inside
+	}
 	return t
+}
+
+// inside is worktree.Git.Inside: what a member has configured in the copy that covey has made for it runs in its box.
+func (t *Trees) inside(dir string) (*sandbox.Box, string, error) {
+	for name, own := range t.record.all() {
+		if rel, err := filepath.Rel(own.Top, dir); own.InGit() && !own.ByHook && err == nil && filepath.IsLocal(rel) {
+			return t.deps.GitBox(name, own.Top)
+		}
+	}
+	return nil, "", nil
 }
 
 // gitOf returns how git runs in the team's own process. Its processes carry the team's

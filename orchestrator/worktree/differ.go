@@ -26,7 +26,7 @@ func (r *Repo) Differing(ctx context.Context, index, base string) ([]string, err
 	}
 	if err := w.setTo(ctx, base); err != nil {
 		// The index is truncated, or of another repository.
-		if rm := os.Remove(index); rm != nil {
+		if rm := os.Remove(w.index); rm != nil {
 			return nil, err
 		}
 		if base != "" {

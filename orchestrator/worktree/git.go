@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/sandbox"
 )
 
 // Time limits of git. Checking out files takes time proportional to the repository;
@@ -43,6 +44,20 @@ type Git struct {
 	// Withheld is called with files that were not checked out or not committed because
 	// of their filter. It may be nil.
 	Withheld func(Withheld)
+	// Inside returns the box in which git runs in a folder, and a folder of the box for indexes, because what
+	// configures git there may not be trusted; a nil box: it runs in none. It may be nil.
+	Inside func(dir string) (box *sandbox.Box, indexes string, err error)
+}
+
+// inside is Inside, for any Git.
+func (g Git) inside(dir string) (box *sandbox.Box, indexes string, err error) {
+	if g.Inside == nil {
+		return nil, "", nil
+	}
+	if box, indexes, err = g.Inside(dir); err != nil {
+		return nil, "", fmt.Errorf("make the box of git in %s: %w", dir, err)
+	}
+	return box, indexes, nil
 }
 
 // call is one run of git.
@@ -88,10 +103,14 @@ func (g Git) run(ctx context.Context, c call) ([]byte, error) {
 func (g Git) once(ctx context.Context, c call) ([]byte, error) {
 	marker := "COVEY_GIT=" + strconv.FormatUint(rand.Uint64(), 36)
 	var out, said bytes.Buffer
+	box, _, err := g.inside(c.dir)
+	if err != nil {
+		return nil, &Failure{Command: words(c.args), Dir: c.dir, Code: -1, Cause: err}
+	}
 	exit, err := proc.Process{
 		Args: append(append([]string{"git"}, baseOptions()...), c.args...), Dir: c.dir, Env: g.environ(c, marker),
 		Stdin: c.stdin, Stdout: &out, Stderr: &said, Grace: stopGrace, Marker: marker, Reap: true,
-		Started: g.Started,
+		Started: g.Started, Box: box,
 	}.Run(ctx)
 	if err == nil && exit.Code == 0 && !exit.Stopped {
 		return out.Bytes(), nil

@@ -71,13 +71,20 @@ type writer struct {
 }
 
 // writer returns a writer with the current guard. An empty index stands for a new one, which done
-// removes.
+// removes. If git runs in a box, the index has its name in the box's folder for indexes.
 func (r *Repo) writer(ctx context.Context, index string) (w writer, done func(), err error) {
 	w, done = writer{repo: r, index: index}, func() {}
-	if w.guard, err = r.guard(ctx); err != nil || index != "" {
+	if w.guard, err = r.guard(ctx); err != nil {
 		return w, done, err
 	}
-	dir, err := os.MkdirTemp("", "covey-index-")
+	box, indexes, err := r.git.inside(r.Top)
+	if err != nil || index != "" {
+		if box != nil {
+			w.index = filepath.Join(indexes, filepath.Base(index))
+		}
+		return w, done, err
+	}
+	dir, err := os.MkdirTemp(indexes, "covey-index-")
 	w.index = filepath.Join(dir, "index")
 	return w, func() { _ = os.RemoveAll(dir) }, err
 }
