@@ -161,7 +161,11 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	if m.From, left, err = q.from(ctx, m, w.Task, tip, earlier); err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
-	if nothing, err := q.nothing(ctx, m, tip, left, w.Task != nil); nothing || err != nil {
+	nothing, err := q.nothing(ctx, m, tip, left, w.Task != nil)
+	if nothing && err == nil {
+		nothing, err = q.mendedBefore(ctx, &m, tip, w.Task, earlier)
+	}
+	if nothing || err != nil {
 		return nil, err
 	}
 	if w.Task == nil && q.onItsWay(ctx, m, earlier) {

@@ -241,6 +241,7 @@ func (d *Merger) Serve(ctx context.Context) {
 		}
 	}
 	for {
+		d.warn(d.settle(ctx))
 		d.warn(d.hint(ctx))
 		err := d.queue.Work(ctx)
 		d.warn(d.deps.Trees.Refresh(ctx))
@@ -432,6 +433,7 @@ func (d *Merger) harvestTasks(ctx context.Context, member string, done []tasks.T
 			errs = append(errs, d.unchanged(ctx, t))
 		}
 	}
+	errs = append(errs, d.settle(ctx))
 	d.wake()
 	d.deps.Changed()
 	return errors.Join(errs...)
