@@ -123,7 +123,8 @@ type WorkHinted struct {
 	Merge  string       `json:"merge"` // id of the merge
 	Tasks  []string     `json:"tasks"`
 	Commit string       `json:"commit"`
-	Hints  []hints.Hint `json:"hints"` // marks first
+	Hints  []hints.Hint `json:"hints"`            // marks first
+	Brings []string     `json:"brings,omitempty"` // ids of the other merges whose work its merge brings
 	Size   hints.Size   `json:"size,omitzero"`
 }
 

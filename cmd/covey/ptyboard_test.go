@@ -230,7 +230,7 @@ func TestTerminalBoardMerges(t *testing.T) {
 	c.sees("merge task 1?")
 	c.types("\r")
 	appears(t, dir, "a.txt")
-	c.sees("task 1 is in the merge queue", "1 Needs you (1)", "1  merged")
+	c.sees("in the merge queue: task 1 (", "1 Needs you (1)", "1  merged")
 	c.types("r")
 	c.sees("send back task 2:")
 	c.types("In capitals, please.\r")

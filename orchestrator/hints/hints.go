@@ -177,6 +177,18 @@ func New(kind Kind, mark bool, word, text string, places []Place) (h Hint, ok bo
 	return Hint{Kind: kind, Mark: mark, Word: word, Text: text, Places: shown, More: len(places) - len(shown)}, len(places) > 0
 }
 
+// Join returns the hints of both lists, each once and marks first.
+func Join(list, more []Hint) []Hint {
+	list = slices.Clone(list)
+	for _, h := range more {
+		if !slices.ContainsFunc(list, func(o Hint) bool { return o.Kind == h.Kind && o.Text == h.Text }) {
+			list = append(list, h)
+		}
+	}
+	Sort(list)
+	return list
+}
+
 // Sort puts marks first and leaves the order otherwise.
 func Sort(list []Hint) {
 	rank := map[bool]int{true: 0, false: 1}

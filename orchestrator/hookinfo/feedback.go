@@ -3,6 +3,7 @@ package hookinfo
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -44,15 +45,45 @@ const maxReason = 200
 // passing begins lines in which test runners report what passed, or that they begin.
 var passing = []string{"ok ", "? ", "PASS", "=== "}
 
-// Reason returns the line of a gate's feedback that tells people why it refuses: the first one
-// that reports nothing that passed.
+var (
+	// ruler matches a line that only separates.
+	ruler = texts.Pattern(`^(?:[-=_*#~+.─━═]\s?){4,}$`)
+	// failing matches the line with which a test runner or a compiler names what failed.
+	failing = texts.Pattern(`^(?:--- FAIL|FAIL(?:ED)?\b|ERROR\b|Error\b|error\b|panic:|fatal\b|not ok\b|⚠)`)
+)
+
+// Reason returns in one line what tells people why a gate refuses: its feedback without rulers and without
+// what passed. Of a longer one it is what failed first and the last lines, because the end says what is wrong.
 func Reason(event, text string) string {
 	said := Feedback(event, text)
+	var lines []string
 	for line := range strings.Lines(said) {
-		line = strings.TrimSpace(line)
-		if line != "" && !slices.ContainsFunc(passing, func(p string) bool { return strings.HasPrefix(line, p) }) {
-			return texts.Short(line, maxReason)
+		line = texts.Unbroken(line)
+		if line != "" && !ruler().MatchString(line) && !slices.ContainsFunc(passing, func(p string) bool { return strings.HasPrefix(line, p) }) {
+			lines = append(lines, line)
 		}
 	}
-	return texts.Short(texts.FirstLine(said), maxReason)
+	all := strings.Join(lines, " ")
+	if len(lines) == 0 {
+		all = texts.Unbroken(said)
+	}
+	if len(lines) < 2 || utf8.RuneCountInString(all) <= maxReason {
+		return texts.Short(all, maxReason)
+	}
+	begin, first := "…", slices.IndexFunc(lines, failing().MatchString)
+	if first >= 0 {
+		begin = texts.Short(lines[first], maxReason/2) + " …"
+	}
+	end, room := "", maxReason-utf8.RuneCountInString(begin)
+	for i, line := range slices.Backward(lines) {
+		n := utf8.RuneCountInString(line) + 1
+		if i == first || n > room {
+			if end == "" {
+				end = " " + texts.Short(line, room-1)
+			}
+			break
+		}
+		end, room = " "+line+end, room-n
+	}
+	return begin + end
 }

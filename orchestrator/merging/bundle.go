@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -64,18 +65,16 @@ func (q *Queue) brings(ctx context.Context, m tasks.Merge, base string) (bundle,
 
 // repaired reports whether the bundle of m has the work that repairs one of its pieces, so that
 // the question about that one is the question about both.
-func (b bundle) repaired(p, m tasks.Merge) bool {
-	fixes := func(o tasks.Merge) bool { return slices.Contains(o.Tasks, p.Fix) }
-	return p.State == tasks.MergeReturned && p.Fix != "" && (fixes(m) || slices.ContainsFunc(b.Others, fixes))
-}
+func (b bundle) repaired(p, m tasks.Merge) bool { return view.Repaired(p, m, b.Others) }
 
-// refused returns a piece of the bundle of m to which a person has said no.
-func (b bundle) refused(m tasks.Merge) (tasks.Merge, bool) {
-	i := slices.IndexFunc(b.Others, func(p tasks.Merge) bool { return p.Refused && !p.State.Over() && !b.repaired(p, m) })
-	if i < 0 {
-		return tasks.Merge{}, false
+// refused names the pieces of the bundle of m to which a person has said no.
+func (b bundle) refused(m tasks.Merge) (names []string) {
+	for _, p := range b.Others {
+		if p.Refused && !p.State.Over() && !b.repaired(p, m) {
+			names = append(names, p.Authored())
+		}
 	}
-	return b.Others[i], true
+	return names
 }
 
 // approved reports whether m and every piece that it brings are approved. Until then m is held, and

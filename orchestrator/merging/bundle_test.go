@@ -11,7 +11,9 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -146,8 +148,13 @@ func TestRefusedWorkIsInNoOther(t *testing.T) {
 	testkit.Must(t, s.Recover(t.Context()))
 	s.work()
 	s.want("returned held")
-	if s.on("main", "docs.md") != "(nothing)" || !strings.Contains(s.merges()[1].Reason, "not the gate") {
+	if s.on("main", "docs.md") != "(nothing)" || !strings.Contains(s.merges()[1].Reason, "back with its author: task 1 (") {
 		t.Errorf("the later work is %+v", s.merges()[1])
+	}
+	reply, err := reviewOf(t.Context(), s.Queue, state.Place{}, api.ReviewRequest{Task: "2"})
+	testkit.Must(t, err)
+	if list := hints.Words(reply.Reviews[0].Hints); !slices.Contains(list, "builds on returned work") {
+		t.Errorf("the review of the later work marks %q", list)
 	}
 	p.asked = nil
 	testkit.Shell(t, s.copies["ana"].Top, "echo 1 >gate.sh")

@@ -198,8 +198,10 @@ func (d *Merger) hint(ctx context.Context) error {
 				was = *m
 			}
 		})
-		if was.Size != size || !reflect.DeepEqual(was.Hints, found) {
-			d.deps.Journal.Append(events.Event{Member: m.Member, Data: events.WorkHinted{Merge: m.ID, Tasks: m.Tasks, Commit: m.Commit, Hints: found, Size: size}})
+		if was.Size != size || !slices.Equal(was.Brings, brings) || !reflect.DeepEqual(was.Hints, found) {
+			d.deps.Journal.Append(events.Event{Member: m.Member, Data: events.WorkHinted{
+				Merge: m.ID, Tasks: m.Tasks, Commit: m.Commit, Hints: found, Brings: brings, Size: size,
+			}})
 		}
 	}
 	return errors.Join(errs...)

@@ -248,6 +248,7 @@ func (d *Merger) Serve(ctx context.Context) {
 		if err == nil {
 			err = d.updateOnWay(ctx)
 		}
+		d.warn(d.hint(ctx)) // the merges of other work bring less now
 		if ctx.Err() != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -276,8 +277,8 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	case len(o.Outside) > 0:
 		return q.returnToAuthor(ctx, m, notOwned(m, o.Outside, q.owns(m.Member)))
 	}
-	if p, ok := b.refused(m); ok {
-		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("it contains %s, which is %s: %s", name(p), stateWords(p.State), p.Reason))
+	if back := b.refused(m); len(back) > 0 {
+		return q.set(ctx, m, tasks.MergeHeld, "it builds on work that is back with its author: "+texts.Few(back, 10))
 	}
 	if next, ok, err := q.approved(ctx, m, b, o.Protected); !ok || err != nil {
 		return next, err

@@ -253,7 +253,7 @@ func TestRefusalGoesToItsAuthor(t *testing.T) {
 	fix, err := s.Store.Task(t.Context(), m.Fix)
 	testkit.Must(t, err)
 	if fix.Owner != "ana" || !strings.Contains(fix.Description, "there is a bad file\nand more") ||
-		m.Reason != fmt.Sprintf("the gates refuse the merged state %.10s: there is a bad file", m.Result) {
+		m.Reason != fmt.Sprintf("the gates refuse the merged state %.10s: there is a bad file and more", m.Result) {
 		t.Errorf("%+v\n%+v", m, fix)
 	}
 	// Each try that fails is one more round; in the end a person is asked.
@@ -402,7 +402,7 @@ func TestOwnsAndProtect(t *testing.T) {
 	fix := mustTask(t, s, s.lastFix())
 	s.does("ben", "echo more >z2")
 	s.work()
-	if m := s.merges()[4]; m.State != tasks.MergeHeld || !strings.Contains(m.Reason, "it contains task 4") {
+	if m := s.merges()[4]; m.State != tasks.MergeHeld || !strings.Contains(m.Reason, "it builds on work that is back with its author: task 4 (") {
 		t.Errorf("%+v", m)
 	}
 	testkit.Shell(t, s.copies["ben"].Top, "echo better >z")

@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
-	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -33,7 +32,10 @@ func (d *Merger) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply,
 	}
 	wants := r.Wants
 	if r.Unmarked {
-		clean := d.unmarked()
+		clean, err := d.unmarked(ctx)
+		if err != nil {
+			return api.MergeReply{}, err
+		}
 		wants = func(m tasks.Merge) bool { return r.Wants(m) && clean[m.ID] == m.Commit }
 	}
 	asked, err := d.queue.Request(ctx, actors.Operator, r.Force, wants)
@@ -60,18 +62,17 @@ func (d *Merger) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply,
 	return api.MergeReply{Merges: asked}, err
 }
 
-// unmarked returns the commits of the work in which nothing is to be looked at first, by the ids of its
-// merges. Work that nobody has looked at yet is not among them.
-func (d *Merger) unmarked() map[string]string {
+// unmarked returns the commits of the waiting work that a review marks nothing in, by the ids of its
+// merges. It looks at the work now: what is known of it may be from before other work was merged.
+func (d *Merger) unmarked(ctx context.Context) (map[string]string, error) {
+	reply, err := d.Review(ctx, api.ReviewRequest{})
 	clean := map[string]string{}
-	d.deps.State.Read(func(s *view.State) {
-		for _, n := range s.Needs() {
-			if m := s.Merge(n.ID); n.Kind == api.NeedsMerge && m != nil && m.Size.Files > 0 && len(n.Marks) == 0 && len(hints.Words(m.Hints)) == 0 {
-				clean[m.ID] = m.Commit
-			}
+	for _, r := range reply.Reviews {
+		if len(hints.Words(r.Hints)) == 0 {
+			clean[r.ID] = r.Commit
 		}
-	})
-	return clean
+	}
+	return clean, err
 }
 
 // dropFixes deletes the tasks to mend work that the operator merges as it is: their owners would undo

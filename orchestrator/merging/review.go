@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -27,7 +28,19 @@ func (d *Merger) Review(ctx context.Context, r api.ReviewRequest) (api.ReviewRep
 	if !d.hasRepo() {
 		return api.ReviewReply{}, nil
 	}
-	return reviewOf(ctx, d.queue, d.deps.Place, r)
+	reply, err := reviewOf(ctx, d.queue, d.deps.Place, r)
+	d.deps.State.Read(func(s *view.State) {
+		works := s.Works()
+		for i := range reply.Reviews {
+			one := &reply.Reviews[i]
+			for _, id := range one.Tasks {
+				if t := s.Task(id); t != nil {
+					one.Hints = hints.Join(one.Hints, works.Facts(s, t))
+				}
+			}
+		}
+	})
+	return reply, err
 }
 
 // ReadReview returns what is known of the finished work of a team that does not run. It
@@ -76,6 +89,9 @@ func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest)
 			return reply, fmt.Errorf("%s: %w", m.Branch, err)
 		}
 		one.Hints, one.Size = q.hintsOf(ctx, one)
+		if h, ok := view.UponReturned(m, others(one.Brings)); ok {
+			one.Hints = hints.Join(one.Hints, []hints.Hint{h})
+		}
 		reply.Reviews = append(reply.Reviews, one)
 	}
 	slices.SortStableFunc(reply.Reviews, func(a, b api.Review) int {
@@ -85,6 +101,14 @@ func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest)
 		reply.Loose, err = looseWork(ctx, q, p, r.Member)
 	}
 	return reply, err
+}
+
+// others returns the pieces of work that a merge brings besides.
+func others(list []api.Brought) (merges []tasks.Merge) {
+	for _, b := range list {
+		merges = append(merges, b.Merge)
+	}
+	return merges
 }
 
 // first returns the first task of a piece of work; empty: it belongs to none.

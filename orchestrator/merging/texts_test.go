@@ -42,7 +42,7 @@ func TestSetbacks(t *testing.T) {
 		},
 		"gates": {
 			refused(taskWork, "\n  two tests fail\nTestA\nTestB\n\n"),
-			"the gates refuse the merged state 0123456789: two tests fail", "Fix what the merge gates refuse in tasks 3 and 4",
+			"the gates refuse the merged state 0123456789: two tests fail TestA TestB", "Fix what the merge gates refuse in tasks 3 and 4",
 			[]string{"two tests fail\nTestA\nTestB\n\nIn your", "`git merge main`"},
 		},
 		"silent gates": {

@@ -218,7 +218,7 @@ func (s gateFold) feedback(l events.Event, e events.HookFeedback) {
 	}
 	by := ""
 	if g := s.index.gates[e.ToolUseID]; g != nil {
-		g.Last, g.At, g.Reason = l.Seq, Moment(cmp.Or(e.Path, string(g.At))), cmp.Or(g.Reason, cut(said))
+		g.Last, g.At, g.Reason = l.Seq, Moment(cmp.Or(e.Path, string(g.At))), cmp.Or(g.Reason, cut(hookinfo.Reason(e.Event, e.Text)))
 		if g.Verdict != Halted && g.Verdict != Awaits { // that it waits is said to the member, too
 			s.judged(g, Refused, l.Time)
 		}

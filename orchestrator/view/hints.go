@@ -14,11 +14,9 @@ import (
 func (w Works) Hints(s *State, t *Task) []hints.Hint {
 	var list []hints.Hint
 	if m := w.Merges[t.ID]; m != nil {
-		list = slices.Clone(m.Hints)
+		list = m.Hints
 	}
-	list = append(list, w.Facts(s, t)...)
-	hints.Sort(list)
-	return list
+	return hints.Join(list, w.Facts(s, t))
 }
 
 // Facts returns the hints that do not depend on the changes: what the journal knows of a task.
@@ -49,27 +47,45 @@ func (w Works) Facts(s *State, t *Task) []hints.Hint {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b hints.Hint) int { return strings.Compare(a.Text, b.Text) })
-	if upon := uponReturned(s, w.Merges[t.ID], t.ID); upon != "" {
-		add("builds-on-returned", true, "builds on returned work",
-			"It builds on work that is back with its author; merging it merges that, too: "+upon)
+	if own := w.Merges[t.ID]; own != nil {
+		var brings []tasks.Merge
+		for _, id := range own.Brings {
+			if m := s.Merge(id); m != nil {
+				brings = append(brings, m.Merge)
+			}
+		}
+		if h, ok := UponReturned(own.Merge, brings); ok {
+			list = append(list, h)
+		}
 	}
 	return list
 }
 
-// uponReturned names the returned work, if any, that the commits of a task's own work contain.
-func uponReturned(s *State, own *Merge, id string) string {
-	if own == nil || own.State.Over() {
-		return ""
-	}
-	from := own.From
-	for _, m := range slices.Backward(s.Merges) {
-		if m.Commit != from || m == own || m.State == tasks.MergeDone {
-			continue
+// UponReturned returns the hint that a piece of work builds on work that is back with its author, if it does.
+// brings is the other work that its merge brings.
+func UponReturned(own tasks.Merge, brings []tasks.Merge) (hints.Hint, bool) {
+	refused := false
+	var names []string
+	for _, m := range brings {
+		if m.State == tasks.MergeReturned && !Repaired(m, own, brings) {
+			names = append(names, m.Authored())
+			refused = refused || m.Refused
 		}
-		if m.State == tasks.MergeReturned && m.Fix != id {
-			return m.Name()
-		}
-		from = m.From
 	}
-	return ""
+	if own.State.Over() || len(names) == 0 {
+		return hints.Hint{}, false
+	}
+	then := "Its merge brings that, too."
+	if refused {
+		then = "It is merged only when that is revised."
+	}
+	return hints.Hint{Kind: "builds-on-returned", Mark: true, Word: "builds on returned work",
+		Text: "It builds on work that is back with its author: " + texts.Few(names, 10) + ". " + then}, true
+}
+
+// Repaired reports whether a piece of work that is back with its author is revised by another one, own, or by other work that
+// the merge of that one brings.
+func Repaired(p, own tasks.Merge, brings []tasks.Merge) bool {
+	fixes := func(o tasks.Merge) bool { return slices.Contains(o.Tasks, p.Fix) }
+	return p.State == tasks.MergeReturned && p.Fix != "" && (fixes(own) || slices.ContainsFunc(brings, fixes))
 }

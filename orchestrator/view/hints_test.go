@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
@@ -13,8 +14,8 @@ func TestFacts(t *testing.T) {
 	gate := func(v Verdict, hooks ...HookRun) State {
 		return State{Gates: []*Gate{{Event: "TaskCompleted", Task: "2", Verdict: v, Hooks: hooks}}}
 	}
-	merge := func(id, task, from, commit string, s tasks.MergeState) *Merge {
-		return &Merge{Merge: tasks.Merge{ID: id, Tasks: []string{task}, From: from, Commit: commit, State: s, Title: "T" + task}}
+	merge := func(id, task string, s tasks.MergeState, brings ...string) *Merge {
+		return &Merge{Merge: tasks.Merge{ID: id, Tasks: []string{task}, State: s, Title: "T" + task, Member: "ana", Fix: "f" + task}, Brings: brings}
 	}
 	for name, tc := range map[string]struct {
 		state State
@@ -33,11 +34,15 @@ func TestFacts(t *testing.T) {
 		"it ran later": {gate(Agreed, HookRun{Command: "x", FailedOpen: true}, HookRun{Command: "x"}), true, done,
 			nil},
 		"upon returned work": {State{Merges: []*Merge{
-			merge("1", "1", "a", "b", tasks.MergeReturned), merge("2", "3", "b", "c", tasks.MergeWaiting),
-			merge("3", "2", "c", "d", tasks.MergeWaiting),
+			merge("1", "1", tasks.MergeReturned), merge("2", "3", tasks.MergeWaiting, "1"),
+			merge("3", "2", tasks.MergeWaiting, "1", "2"),
 		}}, false, done, []string{"builds on returned work"}},
+		"upon work that is revised": {State{Merges: []*Merge{
+			merge("1", "1", tasks.MergeReturned), merge("2", "f1", tasks.MergeWaiting, "1"),
+			merge("3", "2", tasks.MergeWaiting, "1", "2"),
+		}}, false, done, nil},
 		"upon good work": {State{Merges: []*Merge{
-			merge("1", "1", "a", "b", tasks.MergeWaiting), merge("2", "2", "b", "c", tasks.MergeWaiting),
+			merge("1", "1", tasks.MergeWaiting), merge("2", "2", tasks.MergeWaiting, "1"),
 		}}, false, done, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,11 +59,26 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// A task whose work is merged in the end says no more that it builds on anything.
-func TestUponReturnedEnds(t *testing.T) {
+// TestUponReturned: all returned work is named, and what becomes of it. Merged work builds on nothing any more.
+func TestUponReturned(t *testing.T) {
 	t.Parallel()
-	s := &State{Merges: []*Merge{{Merge: tasks.Merge{ID: "1", Tasks: []string{"2"}, State: tasks.MergeDone}}}}
-	if got := uponReturned(s, s.Works().Merges["2"], "2"); got != "" {
-		t.Error(got)
+	back := func(task string, refused bool) tasks.Merge {
+		return tasks.Merge{Tasks: []string{task}, Title: "T" + task, Member: "ana", State: tasks.MergeReturned, Refused: refused, Fix: "f" + task}
+	}
+	own := tasks.Merge{Tasks: []string{"9"}, State: tasks.MergeWaiting}
+	h, ok := UponReturned(own, []tasks.Merge{back("4", true), {Tasks: []string{"5"}}, back("7", false)})
+	if want := "It builds on work that is back with its author: task 4 (T4) of ana, task 7 (T7) of ana. It is merged only when that is revised."; !ok || h.Text != want {
+		t.Errorf("%+v", h)
+	}
+	if h, ok := UponReturned(own, []tasks.Merge{back("7", false)}); !ok || !strings.HasSuffix(h.Text, "task 7 (T7) of ana. Its merge brings that, too.") {
+		t.Errorf("%+v", h)
+	}
+	own.Tasks = []string{"f7"}
+	if h, ok := UponReturned(own, []tasks.Merge{back("7", true)}); ok {
+		t.Errorf("its revision: %+v", h)
+	}
+	own = tasks.Merge{Tasks: []string{"9"}, State: tasks.MergeDone}
+	if h, ok := UponReturned(own, []tasks.Merge{back("7", true)}); ok {
+		t.Errorf("merged: %+v", h)
 	}
 }

@@ -78,7 +78,7 @@ func Creates(l events.Event, task string) bool {
 
 // refused keeps a refusal.
 func (t *Task) refused(r Return) {
-	r.Reason = cut(hookinfo.Feedback("TaskCompleted", r.Reason))
+	r.Reason = cut(hookinfo.Reason("TaskCompleted", r.Reason))
 	t.Refusals++
 	t.returned(r)
 }

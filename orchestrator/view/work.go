@@ -43,6 +43,8 @@ type Merge struct {
 	Steps []Step       `json:"steps,omitempty"` // the oldest first
 	Hints []hints.Hint `json:"hints,omitempty"` // what a reviewer should look at first, marks first
 	Size  hints.Size   `json:"size,omitzero"`   // what its merge changes; zero: nobody has looked yet
+	// Brings are the ids of the other merges whose work its merge brings.
+	Brings []string `json:"brings,omitempty"`
 }
 
 // Step is a change of the state of a Merge.

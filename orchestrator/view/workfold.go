@@ -51,7 +51,7 @@ func (s workFold) hinted(l events.Event, e events.WorkHinted) {
 	if m == nil {
 		return
 	}
-	m.Hints, m.Size = e.Hints, e.Size
+	m.Hints, m.Brings, m.Size = e.Hints, e.Brings, e.Size
 	for _, id := range m.Tasks {
 		if t := s.index.tasks[id]; t != nil {
 			t.note(l.Seq)
@@ -183,7 +183,7 @@ func (s workFold) merge(l events.Event, e tasks.Merge) {
 		m.Steps = newest(append(m.Steps, step), maxSteps)
 	}
 	if m.Commit != e.Commit {
-		m.Hints, m.Size = nil, hints.Size{} // of other work
+		m.Hints, m.Brings, m.Size = nil, nil, hints.Size{} // of other work
 	}
 	m.Merge = e
 	for _, id := range e.Tasks {

@@ -89,8 +89,11 @@ func question(ctx context.Context, place state.Place, id string) (string, error)
 // Each act has a connection of its own, because the team may have ended and started again
 // since the last one.
 func do(ctx context.Context, place state.Place, act board.Act) (said string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
-	defer cancel()
+	if act.Verb != board.MergeUnmarked { // looking at all work takes its time
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, cli.AnswerWithin)
+		defer cancel()
+	}
 	client, err := api.Dial(ctx, place)
 	if err != nil {
 		return "", err
@@ -117,8 +120,12 @@ func do(ctx context.Context, place state.Place, act board.Act) (said string, err
 		return interruptText(act.Member, r), err
 	case board.Merge, board.MergeUnmarked:
 		r := api.MergeRequest{Task: act.Task, Member: act.Member, Unmarked: act.Verb == board.MergeUnmarked}
-		_, err := client.Merge(ctx, r)
-		return r.String() + " is in the merge queue", err
+		reply, err := client.Merge(ctx, r)
+		var names []string
+		for _, m := range reply.Merges {
+			names = append(names, m.Name())
+		}
+		return "in the merge queue: " + strings.Join(names, ", "), err
 	}
 	r, err := client.Return(ctx, api.ReturnRequest{Task: act.Task, Text: act.Text})
 	return "task " + act.Task + ": " + r.String(), err

@@ -121,8 +121,7 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 // show puts work into the page, with what the journal says besides, and what a person has done about it.
 func (t *taskPage) show(w knownWork, done review, viewed map[string]bool) {
 	if t.Merge == nil || t.Merge.Hints == nil { // unfinished work, or nothing was found in it so far
-		t.Hints = append(slices.Clone(w.Diff.Hints), t.Facts...)
-		hints.Sort(t.Hints)
+		t.Hints = hints.Join(w.Diff.Hints, t.Facts)
 	}
 	t.Unread = w.faults
 	t.Diff = pages.NewDiffView(w.Work, t.Hints, pages.Bounds{File: fileLines, All: pageLines})
