@@ -31,6 +31,14 @@ type reviewer struct {
 // review starts the team of ten tasks, of which three have a planted fault, and opens its page.
 func review(t *testing.T) *reviewer {
 	t.Helper()
+	r := tenTasks(t)
+	r.open()
+	return r
+}
+
+// tenTasks makes the workspace of that team.
+func tenTasks(t *testing.T) *reviewer {
+	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("COVEY_STATE_HOME", filepath.Join(t.TempDir(), "state"))
 	from, err := filepath.Abs("testdata/tentasks/start.sh")
@@ -43,7 +51,6 @@ func review(t *testing.T) *reviewer {
 	if out, err := start.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	r.open()
 	return r
 }
 
@@ -53,6 +60,13 @@ func (r *reviewer) open() {
 	t.Helper()
 	out := r.covey("up", "--trust", "--keep", "--detach", "--web")
 	t.Cleanup(func() { r.covey("down") })
+	r.visit(out)
+}
+
+// visit opens the page whose address is in what covey printed.
+func (r *reviewer) visit(out string) {
+	t := r.T
+	t.Helper()
 	address, err := url.Parse(regexp.MustCompile(`http://\S+`).FindString(out))
 	if err != nil || address.Host == "" {
 		t.Fatalf("no address in %s", out)
@@ -169,7 +183,13 @@ func TestPageOfATask(t *testing.T) {
 		r.looksAt(id, cmp.Or(faults[id], faults[brought[id]]))
 	}
 	r.decidesOnTask1()
+	if got := part(r.load("/task/3"), "task-acts"); !strings.Contains(got, "Tests are removed") {
+		t.Errorf("without a comment the hints are the reason: %s", got)
+	}
 	r.commentsOnTask3()
+	if got := part(r.load("/task/3"), "task-acts"); strings.Contains(got, "Tests are removed") {
+		t.Errorf("the reason is that of the comments: %s", got)
+	}
 	r.mergesWithoutMarks()
 	for id, fault := range faults {
 		said := r.post("/return", url.Values{"task": {id}, "text": {"Leave " + fault + " as it was."}})
@@ -178,6 +198,9 @@ func TestPageOfATask(t *testing.T) {
 		}
 		if id == "3" {
 			fix := regexp.MustCompile(`goes on with task (\d+)`).FindStringSubmatch(said)[1]
+			if got := part(r.load("/task/3"), "task-diff"); !strings.Contains(got, `sent back</span> <span class="text">Why?`) {
+				t.Errorf("the comment is not shown any more: %s", got)
+			}
 			if text := r.covey("tasks", "show", fix); !strings.Contains(text, "tests/test_sum.sh:1: Why?") || strings.Contains(text, "Not meant.") {
 				t.Errorf("the comments have not gone with the work: %s", text)
 			}

@@ -129,10 +129,16 @@ func (s sender) stop(ctx context.Context, m tasks.Merge, text string) (api.Retur
 		return api.ReturnReply{}, texts.Errorf(tasks.ErrTransition,
 			"%s is being moved to it at this moment; send it back when it is merged", m.Into)
 	}
-	m.State, m.Reason, m.Files, m.Refused = tasks.MergeReturned, "a person sent it back: "+texts.FirstLine(text), nil, true
+	m.State, m.Reason, m.Files, m.Refused = tasks.MergeReturned, "a person sent it back: "+firstParagraph(text), nil, true
 	fix := fixFor(s.team, m.Member, "Revise "+subject(m), sentBack(name(m), text))
 	next, err := s.store.Merges().Move(ctx, actors.Actor{Name: actors.Operator}, m, &fix)
 	return api.ReturnReply{How: api.ReturnedStopped, Task: next.Fix, Member: fix.Owner}, err
+}
+
+// firstParagraph returns the words of a text before its first empty line, in one line.
+func firstParagraph(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
+	return texts.Unbroken(text)
 }
 
 // fixFor is the task of an author whose work was returned. If the author is no member any more,
@@ -156,7 +162,7 @@ func sentBack(work, text string) string {
 func (s sender) reopen(ctx context.Context, t tasks.Task, text string) (api.ReturnReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	pending := tasks.Pending
-	p := tasks.Patch{Version: t.Version, Status: &pending, Reason: "sent back: " + texts.FirstLine(text)}
+	p := tasks.Patch{Version: t.Version, Status: &pending, Reason: "sent back: " + firstParagraph(text)}
 	if t.Owner != "" && !slices.Contains(s.team.MemberNames(), t.Owner) {
 		p.Owner = new(string)
 	}

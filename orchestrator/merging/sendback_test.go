@@ -45,7 +45,7 @@ func TestReturn(t *testing.T) {
 			q := paperQueue(t, "ana")
 			task := finished(t, q.Store, "ana")
 			m := stands(t, q, state, task.ID)
-			reply, err := sender{q.Store, crew}.send(t.Context(), api.ReturnRequest{Task: task.ID, Text: " More.\nMuch more. "})
+			reply, err := sender{q.Store, crew}.send(t.Context(), api.ReturnRequest{Task: task.ID, Text: " More.\nMuch more.\n\na.go:3: Why?"})
 			if want.how == "" {
 				if !errors.Is(err, tasks.ErrTransition) {
 					t.Fatalf("%+v, %v", reply, err)
@@ -64,13 +64,16 @@ func TestReturn(t *testing.T) {
 				(fix.ID == task.ID) != (reply.How == api.ReturnedOpen) {
 				t.Errorf("%+v", fix)
 			}
+			if reply.How == api.ReturnedStopped && list[0].Reason != "a person sent it back: More. Much more." {
+				t.Errorf("the reason is %q", list[0].Reason)
+			}
 			said := fix.Description
 			if reply.How == api.ReturnedOpen {
 				mail, err := q.Store.Mail().Unread(t.Context(), "ana")
 				testkit.Must(t, err)
 				said = mail[len(mail)-1].Text
 			}
-			if !strings.Contains(said, "More.\nMuch more.") {
+			if !strings.Contains(said, "More.\nMuch more.\n\na.go:3: Why?") {
 				t.Errorf("its author reads %q", said)
 			}
 		})

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -12,11 +11,9 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks/shell"
-	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -50,7 +47,7 @@ covey prints the commands that open the pull request.`,
 			// Without a running team the work is merged here, and the command waits in any
 			// case.
 			r.Wait = !noWait
-			reply, err := mergeWork(ctx, env, place, r, trust)
+			reply, err := env.Merge(ctx, place, r, trust)
 			if err != nil {
 				return err
 			}
@@ -100,36 +97,6 @@ func workOf(place state.Place, arg string) (task, member string, err error) {
 func isTaskID(arg string) bool {
 	_, err := strconv.ParseUint(taskID(arg), 10, 64)
 	return err == nil
-}
-
-// mergeWork lets the running team merge or, if none runs, merges here.
-func mergeWork(
-	ctx context.Context, env *cli.Env, place state.Place, r api.MergeRequest, trust bool,
-) (api.MergeReply, error) {
-	return cli.Ask(ctx, place, cli.With((*api.Client).Merge, r), func() (api.MergeReply, error) {
-		if err := cli.NotFromInside("covey merge"); err != nil {
-			return api.MergeReply{}, err
-		}
-		team, err := env.TeamOf(place)
-		if err != nil {
-			return api.MergeReply{}, err
-		}
-		// Nobody is asked to trust a spec for nothing.
-		if _, err := (worktree.Git{}).Open(ctx, team.Workspace); errors.Is(err, worktree.ErrNoRepo) {
-			return api.MergeReply{}, merging.ErrNoRepo
-		}
-		// Gates and setup commands of the spec run now, as they would in a run.
-		if err := env.MayRun(ctx, team, team.File, trust); err != nil {
-			return api.MergeReply{}, err
-		}
-		o, err := orchestrator.New(team, orchestrator.Options{
-			Version: env.Version, ManagedFolders: env.Managed, OwnProcess: true, NoTurns: true,
-		})
-		if err != nil {
-			return api.MergeReply{}, err
-		}
-		return o.Merge(ctx, r)
-	})
 }
 
 // printMerged prints what became of the work. It returns an error if some of it is

@@ -9,14 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/spf13/cobra"
 )
 
 // AnswerWithin is how long a running team may take to answer a question that runs no
@@ -292,6 +295,34 @@ func (e *Env) Return(ctx context.Context, place state.Place, r api.ReturnRequest
 			return api.ReturnReply{}, err
 		}
 		return merging.ReturnStopped(ctx, place, team, r)
+	})
+}
+
+// Merge lets the running team merge or, if none runs, merges here and waits for it. given is consent to what the spec runs.
+func (e *Env) Merge(ctx context.Context, place state.Place, r api.MergeRequest, given bool) (api.MergeReply, error) {
+	return Ask(ctx, place, With((*api.Client).Merge, r), func() (api.MergeReply, error) {
+		if err := NotFromInside("covey merge"); err != nil {
+			return api.MergeReply{}, err
+		}
+		team, err := e.TeamOf(place)
+		if err != nil {
+			return api.MergeReply{}, err
+		}
+		// Nobody is asked to trust a spec for nothing.
+		if _, err := (worktree.Git{}).Open(ctx, team.Workspace); errors.Is(err, worktree.ErrNoRepo) {
+			return api.MergeReply{}, merging.ErrNoRepo
+		}
+		// Gates and setup commands of the spec run now, as they would in a run.
+		if err := e.MayRun(ctx, team, team.File, given); err != nil {
+			return api.MergeReply{}, err
+		}
+		o, err := orchestrator.New(team, orchestrator.Options{
+			Version: e.Version, ManagedFolders: e.Managed, OwnProcess: true, NoTurns: true,
+		})
+		if err != nil {
+			return api.MergeReply{}, err
+		}
+		return o.Merge(ctx, r)
 	})
 }
 

@@ -116,6 +116,7 @@ type Note struct {
 	File string // its path below the workspace
 	Line int    // 0: the file as a whole
 	Text string
+	Sent bool // it went back with the work
 }
 
 // Place names the place.

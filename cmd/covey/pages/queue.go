@@ -143,7 +143,6 @@ func (d *Drawing) review() *Section {
 	head := struct {
 		Form           string
 		Up             bool
-		Asks           bool // there is a question, which is answered without a team, too
 		Waiting, Marks int
 		Clean          []string // the versions of those without marks
 		Choose         bool     // some can be chosen
@@ -151,11 +150,10 @@ func (d *Drawing) review() *Section {
 	for _, p := range list {
 		if p.Decide {
 			head.Waiting++
-			head.Asks = head.Asks || p.Ask != ""
 			head.Marks += min(len(p.Marks()), 1)
-			head.Choose = head.Choose || len(p.Marks()) == 0 && (head.Up || p.Ask != "")
+			head.Choose = head.Choose || len(p.Marks()) == 0
 		}
-		if p.Clean() && head.Up {
+		if p.Clean() {
 			head.Clean = append(head.Clean, p.Version())
 		}
 	}

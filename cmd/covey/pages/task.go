@@ -56,12 +56,13 @@ type Task struct {
 	Prev     *Piece // the pieces beside it in the queue; nil: none
 	Next     *Piece
 	Notes    []Note   // comments that go back with the work
+	Sent     []Note   // those that went back with it
 	Faults   []string // what could not be read
 	Unread   []string // likewise, of its work
 }
 
 // Comments implements Commented.
-func (t *Task) Comments() []Note { return t.Notes }
+func (t *Task) Comments() []Note { return slices.Concat(t.Sent, t.Notes) }
 
 // CanReturn reports whether the work can be sent back to its author.
 func (t *Task) CanReturn() bool {

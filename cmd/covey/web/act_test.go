@@ -66,7 +66,7 @@ func TestActOnStoppedTeam(t *testing.T) {
 	f.untilLine()
 	stopped := "not running; `covey up` starts it"
 	for path, want := range map[string]string{
-		"/send": stopped, "/hold": stopped, "/merge": "the team does not run: type covey merge 1", "/answer": "team crew has never run",
+		"/send": stopped, "/hold": stopped, "/merge": "team crew has never run", "/answer": "team crew has never run",
 	} {
 		form := url.Values{
 			"token": {f.page.guard.formToken()}, "to": {"ana"}, "text": {"hi\xff"}, "member": {"ana"}, "task": {"1"}, "request": {"r1"}, "approve": {"yes"},
@@ -98,7 +98,7 @@ func TestForcedMergeNeedsAWord(t *testing.T) {
 	f.add(teamtest.Line(0, "", "merge", `{"id":"1","member":"ana","tasks":["1"],"commit":"c","state":"returned","fix":"2"}`))
 	f.follow()
 	f.untilLine()
-	for word, want := range map[string]string{"": "that was not the word merge", "yes": "that was not the word merge", "merge": "type covey merge 1 --force"} {
+	for word, want := range map[string]string{"": "that was not the word merge", "yes": "that was not the word merge", "merge": "team crew has never run"} {
 		form := url.Values{"token": {f.page.guard.formToken()}, "task": {"1"}, "one": {"1@c"}, "force": {word}}
 		if text := textOf(f.ask("POST", "/merge", form)); !strings.Contains(text, want) {
 			t.Errorf("%q: %s", word, text)

@@ -124,15 +124,41 @@ func (p *Page) mergeOne(ctx context.Context, one pages.Piece, force bool) error 
 	if r.Task == "" {
 		r.Member = one.Member
 	}
-	_, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Merge, r), nil)
-	if errors.Is(err, api.ErrNotRunning) {
-		command := "covey merge " + r.Task + r.Member
-		if r.Force {
-			command += " --force"
-		}
-		return fmt.Errorf("the team does not run: type %s", command)
-	}
+	_, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Merge, r), func() (api.MergeReply, error) {
+		return api.MergeReply{}, p.mergeStopped(ctx, r)
+	})
 	return err
+}
+
+// mergeStopped merges work of a team that does not run, one piece after another. It returns when that is over, or
+// else when ctx ends; then the page shows what becomes of it.
+func (p *Page) mergeStopped(ctx context.Context, r api.MergeRequest) error {
+	merged := make(chan error, 1)
+	served, end := context.WithCancel(context.WithoutCancel(ctx)) // not only for this form
+	p.busy.Go(func() {
+		defer end()
+		p.merging.Lock()
+		defer p.merging.Unlock()
+		unasked := *p.env // a question on the terminal of the page would reach nobody
+		unasked.In = strings.NewReader("")
+		_, err := unasked.Merge(served, p.place, r, false)
+		if merged <- err; err != nil && ctx.Err() != nil { // nobody waits for it
+			p.env.Err.Printf("covey: %s\n", term.PlainLine(err.Error()))
+		}
+	})
+	go func() {
+		select {
+		case <-p.over:
+			end()
+		case <-served.Done():
+		}
+	}()
+	select {
+	case err := <-merged:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // named names a piece of work for people.
@@ -168,15 +194,23 @@ func (p *Page) sendBackWith(ctx context.Context, form url.Values, text string, m
 	if form.Get("from") == "queue" {
 		next = "/#review"
 	}
-	for _, n := range append(p.reviews.of(id).notes, more...) {
-		text = strings.TrimSpace(text + "\n\n" + n.Place() + ": " + n.Text)
+	var notes []string
+	comments := append(p.reviews.of(id).notes, more...)
+	for i := range comments {
+		comments[i].Sent = true
+		notes = append(notes, comments[i].Place()+": "+comments[i].Text)
 	}
+	// The first paragraph is what the reason of the send-back says.
+	text = strings.TrimSpace(text + "\n\n" + strings.Join(notes, "\n"))
 	if text == "" {
 		return "", next, errNoReason
 	}
 	reply, err := p.env.Return(ctx, p.place, api.ReturnRequest{Task: id, Text: text})
 	if err == nil {
-		p.reviews.change(id, func(r *review) { r.notes = nil })
+		p.reviews.change(id, func(r *review) {
+			r.sent, r.notes = append(r.sent, comments...), nil
+			r.sent = r.sent[max(0, len(r.sent)-keptNotes):]
+		})
 	}
 	return "task " + id + " is sent back: " + reply.String(), next, err
 }

@@ -18,7 +18,8 @@ const (
 
 // review is what a person has done about the work on a task but for its decision.
 type review struct {
-	notes   []pages.Note
+	notes   []pages.Note // that are not sent yet
+	sent    []pages.Note
 	last    int // number of the last note
 	version int // grows with each change
 }
@@ -40,7 +41,7 @@ func (b *reviewBook) of(task string) review {
 	defer b.mu.Unlock()
 	if r := b.known[task]; r != nil {
 		one := *r
-		one.notes = slices.Clone(r.notes)
+		one.notes, one.sent = slices.Clone(r.notes), slices.Clone(r.sent)
 		return one
 	}
 	return review{}

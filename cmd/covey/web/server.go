@@ -56,6 +56,9 @@ type Page struct {
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
 	desk     *desk
+	merging  sync.Mutex     // held while work of a team is merged that does not run
+	over     chan struct{}  // closed when Serve ends
+	busy     sync.WaitGroup // what Serve waits for
 }
 
 // Listen makes the page of a team. It answers once Serve runs.
@@ -70,7 +73,7 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	}
 	p := &Page{
 		env: env, place: place, listener: newPlaces(l), feed: termview.NewFeed(place), streams: make(chan struct{}, maxStreams),
-		desk: newDesk(env, place, o.Team),
+		desk: newDesk(env, place, o.Team), over: make(chan struct{}),
 	}
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, ports{p.desk.outside, p.desk.public, p.desk.redeem})
@@ -107,8 +110,7 @@ func (p *Page) Serve(ctx context.Context) error {
 		ConnContext: p.guard.connect, BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	ended := make(chan struct{})
-	var beside sync.WaitGroup
-	beside.Go(func() { p.feed.Run(ctx) })
+	p.busy.Go(func() { p.feed.Run(ctx) })
 	go func() {
 		defer close(ended)
 		<-ctx.Done()
@@ -121,7 +123,8 @@ func (p *Page) Serve(ctx context.Context) error {
 	err := server.Serve(p.listener)
 	cancel()
 	<-ended
-	beside.Wait()
+	close(p.over)
+	p.busy.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

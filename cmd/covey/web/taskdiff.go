@@ -26,7 +26,8 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, _ := p.workOf(r.Context(), one)
-	one.Notes = p.reviews.of(one.ID).notes
+	seen := p.reviews.of(one.ID)
+	one.Notes, one.Sent = seen.notes, seen.sent
 	name := r.URL.Query().Get("name")
 	i := slices.IndexFunc(found.Files, func(f hints.FileDiff) bool { return f.Name == name })
 	if i < 0 {

@@ -125,7 +125,7 @@ func (t *taskPage) show(w knownWork, done review, viewed map[string]bool) {
 	}
 	t.Unread = w.faults
 	t.Diff = pages.NewDiffView(w.Work, t.Hints, pages.Bounds{File: fileLines, All: pageLines})
-	t.Notes = done.notes
+	t.Notes, t.Sent = done.notes, done.sent
 	for i := range t.Diff.Files {
 		f := &t.Diff.Files[i]
 		f.Sum = sumOf(f.FileDiff)

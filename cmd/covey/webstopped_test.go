@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bufio"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestPageMergesForAStoppedTeam: a page merges the work of a team that has ended, as covey merge does: with its
+// gates, and if the spec is trusted.
+func TestPageMergesForAStoppedTeam(t *testing.T) {
+	r := tenTasks(t)
+	up := exec.Command("covey", "-C", r.dir, "up", "--trust")
+	out, err := up.CombinedOutput()
+	if up.ProcessState == nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	page := exec.Command("covey", "-C", r.dir, "web")
+	said, err := page.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := page.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = page.Process.Signal(os.Interrupt)
+		_ = page.Wait()
+	})
+	lines := bufio.NewReader(said)
+	line := ""
+	for !strings.Contains(line, "http://") {
+		if line, err = lines.ReadString('\n'); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	r.visit(line)
+	form := url.Values{"token": {r.form}, "task": {"1"}, "one": {pieceShown.FindStringSubmatch(r.load("/task/1") + `name="one" value=""`)[1]}}
+	answer, err := r.http.PostForm(r.base+"/merge", form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode == 200 || strings.Contains(r.load("/task/1"), "It is merged into") {
+		t.Fatal("it was merged although the spec is not trusted")
+	}
+	r.covey("trust")
+	r.post("/merge", form)
+	r.follow("/task/1/events", "It is merged into")
+	if got := r.covey("review", "1"); !strings.Contains(got, "merged") {
+		t.Error(got)
+	}
+}
