@@ -148,7 +148,7 @@ func TestRefusedWorkIsInNoOther(t *testing.T) {
 	testkit.Must(t, s.Recover(t.Context()))
 	s.work()
 	s.want("returned held")
-	if s.on("main", "docs.md") != "(nothing)" || !strings.Contains(s.merges()[1].Reason, "back with its author: task 1 (") {
+	if s.on("main", "docs.md") != "(nothing)" || !strings.Contains(s.merges()[1].Reason, "was sent back: task 1 (") {
 		t.Errorf("the later work is %+v", s.merges()[1])
 	}
 	reply, err := reviewOf(t.Context(), s.Queue, state.Place{}, api.ReviewRequest{Task: "2"})

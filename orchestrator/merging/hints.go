@@ -81,10 +81,10 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 			Text: "The last gates agreed to other files than those that would be merged."})
 	}
 	for _, b := range r.Brings {
-		text := "The merge brings " + b.Authored() + ", too, which is " + string(b.State)
+		text := "The merge brings " + b.Authored() + ", too"
 		marks := hints.Words(slices.DeleteFunc(slices.Clone(inherited), func(h hints.Hint) bool { return !slices.ContainsFunc(b.Changes, h.Is) }))
 		if len(marks) > 0 {
-			text += " and marked: " + strings.Join(marks, ", ")
+			text += ", which is marked: " + strings.Join(marks, ", ")
 		}
 		list = addHint(list, "brings", len(marks) > 0, "brings other work", text+".", b.Changes)
 	}

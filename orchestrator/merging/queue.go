@@ -278,7 +278,7 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 		return q.returnToAuthor(ctx, m, notOwned(m, o.Outside, q.owns(m.Member)))
 	}
 	if back := b.refused(m); len(back) > 0 {
-		return q.set(ctx, m, tasks.MergeHeld, "it builds on work that is back with its author: "+texts.Few(back, 10))
+		return q.set(ctx, m, tasks.MergeHeld, "it builds on work that was sent back: "+texts.Few(back, 10))
 	}
 	if next, ok, err := q.approved(ctx, m, b, o.Protected); !ok || err != nil {
 		return next, err

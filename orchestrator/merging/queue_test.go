@@ -402,7 +402,7 @@ func TestOwnsAndProtect(t *testing.T) {
 	fix := mustTask(t, s, s.lastFix())
 	s.does("ben", "echo more >z2")
 	s.work()
-	if m := s.merges()[4]; m.State != tasks.MergeHeld || !strings.Contains(m.Reason, "it builds on work that is back with its author: task 4 (") {
+	if m := s.merges()[4]; m.State != tasks.MergeHeld || !strings.Contains(m.Reason, "it builds on work that was sent back: task 4 (") {
 		t.Errorf("%+v", m)
 	}
 	testkit.Shell(t, s.copies["ben"].Top, "echo better >z")

@@ -80,7 +80,7 @@ func UponReturned(own tasks.Merge, brings []tasks.Merge) (hints.Hint, bool) {
 		then = "It is merged only when that is revised."
 	}
 	return hints.Hint{Kind: "builds-on-returned", Mark: true, Word: "builds on returned work",
-		Text: "It builds on work that is back with its author: " + texts.Few(names, 10) + ". " + then}, true
+		Text: "It builds on work that was sent back: " + texts.Few(names, 10) + ". " + then}, true
 }
 
 // Repaired reports whether a piece of work that is back with its author is revised by another one, own, or by other work that
