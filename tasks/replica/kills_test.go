@@ -4,7 +4,6 @@ package replica_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,8 +28,11 @@ import (
 //	go test ./tasks/replica -run TestKills -kills 100 -timeout 60m
 var kills = flag.Int("kills", 3, "how often TestKills kills or stops a server")
 
-// serverVariable makes this test a server with that configuration.
-const serverVariable = "COVEY_TEST_SERVER"
+// These variables make this test a server with that configuration, or a host.
+const (
+	serverVariable = "COVEY_TEST_SERVER"
+	hostVariable   = "COVEY_TEST_HOST"
+)
 
 func TestMain(m *testing.M) {
 	if conf := os.Getenv(serverVariable); conf != "" {
@@ -44,6 +46,10 @@ func TestMain(m *testing.M) {
 		}
 		s.Start()
 		s.WaitForShutdown()
+		return
+	}
+	if config := os.Getenv(hostVariable); config != "" {
+		serveHost(config)
 		return
 	}
 	os.Exit(m.Run())
@@ -128,45 +134,13 @@ func (p *processes) kill(name string) {
 	_ = cmd.Wait()
 }
 
-// leader returns the server that leads the team's log.
-func (p *processes) leader() (name string) {
-	p.until("a leader", func() error {
-		ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Second)
-		defer cancel()
-		s, err := p.js.Stream(ctx, "covey_crew")
-		if err != nil {
-			return err
-		}
-		info := s.CachedInfo()
-		if info.Cluster == nil || info.Cluster.Leader == "" {
-			return errors.New("there is none")
-		}
-		name = info.Cluster.Leader
-		return nil
+// whole waits until all servers have all messages, and returns the one that leads the team's log.
+func (p *processes) whole() (leader string) {
+	p.until("servers that are up to date", func() (err error) {
+		leader, err = upToDate(p.t.Context(), p.js)
+		return err
 	})
-	return name
-}
-
-// whole waits until all servers have all messages.
-func (p *processes) whole() {
-	p.until("servers that are up to date", func() error {
-		ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Second)
-		defer cancel()
-		s, err := p.js.Stream(ctx, "covey_crew")
-		if err != nil {
-			return err
-		}
-		info := s.CachedInfo().Cluster
-		for _, r := range info.Replicas {
-			if !r.Current || r.Offline {
-				return fmt.Errorf("%s is behind", r.Name)
-			}
-		}
-		if info.Leader == "" || len(info.Replicas) != 2 {
-			return errors.New("no quorum")
-		}
-		return nil
-	})
+	return leader
 }
 
 // oracle knows what callers were told.
@@ -261,11 +235,10 @@ func TestKills(t *testing.T) {
 	}
 	longest := time.Duration(0)
 	for round := range *kills {
-		p.whole()
+		name := p.whole()
 		for range 20 {
 			<-o.acks
 		}
-		name := p.leader()
 		if round%2 == 0 {
 			p.kill(name)
 		} else if err := p.running[name].Process.Signal(syscall.SIGSTOP); err != nil {
@@ -300,6 +273,15 @@ func (o *oracle) judge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compare(t, all, o.added, o.owners)
+	if err := last.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// compare compares the tasks of a store with what callers were told.
+func compare(t *testing.T, all []tasks.Task, added map[string]bool, owners map[string]string) {
+	t.Helper()
 	have := map[string]tasks.Task{}
 	for _, task := range all {
 		if _, twice := have[task.Subject]; twice {
@@ -307,18 +289,15 @@ func (o *oracle) judge(t *testing.T) {
 		}
 		have[task.Subject] = task
 	}
-	for subject := range o.added {
+	for subject := range added {
 		if have[subject].Subject == "" {
 			t.Errorf("%s is lost", subject)
 		}
 	}
-	for subject, owner := range o.owners {
+	for subject, owner := range owners {
 		if have[subject].Owner != owner {
 			t.Errorf("%s was won by %s and belongs to %q", subject, owner, have[subject].Owner)
 		}
-	}
-	if err := last.Check(t.Context()); err != nil {
-		t.Error(err)
 	}
 	if _, is := have["of a deposed coordinator"]; is {
 		t.Error("a change of a deposed coordinator is there")
