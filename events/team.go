@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,17 @@ type (
 		Until   time.Time `json:"until"`   // when the first member tries again
 		Members []string  `json:"members"` // the members at their limits
 	}
+	// Bus is the state of the servers that keep the team's data, and of the host that leads the team. It
+	// is written when that host begins, and when the standby, the quorum or what is unsafe changes.
+	Bus struct {
+		Host    string    `json:"host"`
+		Since   time.Time `json:"since"`
+		Epoch   uint64    `json:"epoch"`
+		Standby string    `json:"standby,omitempty"` // the host that waits; empty: none does
+		Quorum  bool      `json:"quorum"`            // the servers answer
+		Acked   time.Time `json:"acked,omitzero"`    // when they acknowledged something last; zero: unknown
+		Unsafe  string    `json:"unsafe,omitempty"`  // why they may lose data; empty: they do not
+	}
 	// TeamEnded is the last line of each run that was not killed.
 	TeamEnded struct {
 		Reason   string         `json:"reason"`
@@ -40,6 +52,32 @@ func (TeamStarted) Type() string { return "team_started" }
 
 // Type implements Data.
 func (TeamWaits) Type() string { return "team_waits" }
+
+// Type implements Data.
+func (Bus) Type() string { return "bus" }
+
+// String describes the state on one line, which is the same on all screens.
+func (b Bus) String() string {
+	parts := []string{"coordinator " + b.Host + " since " + b.Since.Local().Format(time.DateTime), fmt.Sprintf("epoch %d", b.Epoch), "no standby"}
+	if b.Standby != "" {
+		parts[2] = "standby " + b.Standby
+	}
+	quorum := "quorum"
+	if !b.Quorum {
+		quorum = "no quorum: no turns begin"
+	}
+	parts = append(parts, quorum)
+	if !b.Acked.IsZero() {
+		parts = append(parts, "last ack "+b.Acked.Local().Format(time.TimeOnly))
+	}
+	if b.Unsafe != "" {
+		parts = append(parts, b.Unsafe)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Bad reports whether people have to look at it.
+func (b Bus) Bad() bool { return !b.Quorum || b.Unsafe != "" }
 
 // Type implements Data.
 func (TeamEnded) Type() string { return "team_ended" }

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
@@ -23,6 +23,7 @@ import (
 type coordinator struct {
 	*replica.Lead
 	link *replica.Link
+	news chan events.Bus // what has changed
 }
 
 // lead makes this process the coordinator of the team; nil: the team's data is on this host. prepare
@@ -48,7 +49,7 @@ func (o *Orchestrator) lead(ctx context.Context, prepare func() error) (_ *coord
 		link.Close()
 		return nil, err
 	}
-	return &coordinator{lead, link}, nil
+	return &coordinator{lead, link, make(chan events.Bus, 1)}, nil
 }
 
 // Repair begins the streams of a team anew from the files of this host, for streams that have lost
@@ -143,12 +144,39 @@ func (c *coordinator) keep(ctx context.Context) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	return c.Keep(ctx)
+	var told events.Bus
+	return c.Keep(ctx, func(s replica.Status) {
+		now := events.Bus(s)
+		if told.Acked = now.Acked; told == now {
+			return
+		}
+		select {
+		case c.news <- now:
+			told = now
+		default: // the journal is slow; the next sign of life tells it
+		}
+	})
+}
+
+// report tells what changes until ctx ends. It waits for a slow journal, for which keep must not.
+func (c *coordinator) report(ctx context.Context, tell func(events.Data)) error {
+	var news chan events.Bus
+	if c != nil {
+		news = c.news
+	}
+	for {
+		select {
+		case b := <-news:
+			tell(b)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // stalled reports whether the servers have not answered for so long that another host may have
 // taken over, and nothing may begin.
-func (c *coordinator) stalled() bool { return c != nil && !c.Status().Quorum() }
+func (c *coordinator) stalled() bool { return c != nil && !c.Status().Quorum }
 
 // warning returns what people have to know about the servers; empty: nothing.
 func (c *coordinator) warning() string {
@@ -159,12 +187,11 @@ func (c *coordinator) warning() string {
 }
 
 // state returns the state of the servers; nil: the team has none.
-func (c *coordinator) state() *replica.Status {
+func (c *coordinator) state() *events.Bus {
 	if c == nil {
 		return nil
 	}
-	s := c.Status()
-	s.Silent = s.Silent.Round(time.Millisecond)
+	s := events.Bus(c.Status())
 	return &s
 }
 

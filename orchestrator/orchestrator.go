@@ -492,6 +492,7 @@ func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
 	g.Add(func() error { return t.templates.Serve(crewCtx, t.grow) }, func(error) {})
 	g.Add(func() error { return t.lead.keep(crewCtx) }, func(error) {})
 	g.Add(func() error { return t.serveNodes(crewCtx) }, func(error) {})
+	g.Add(func() error { return t.lead.report(crewCtx, t.Journal.Tell) }, func(error) {})
 	g.Add(func() error { return watchStore(crewCtx, t.Store, t.Journal) }, func(error) {})
 	if t.o.opts.OwnProcess {
 		g.Add(func() error {

@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/replica"
 )
 
 // The verbs that return the state of a team.
@@ -73,7 +72,7 @@ type Status struct {
 	// Budget is the use of the team's budget, over all runs.
 	Budget []events.BudgetUse `json:"budget,omitempty"`
 	// Bus is the state of the servers that keep the running team's data; nil: it has none.
-	Bus *replica.Status `json:"bus,omitempty"`
+	Bus *events.Bus `json:"bus,omitempty"`
 }
 
 // ServerStatus is one MCP server in a Status.

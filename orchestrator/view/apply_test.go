@@ -98,6 +98,11 @@ lead member_started {"agent":"x"}`, func(s *State) any { return words(s.Roster(t
 		{"waits", crew + `- team_waits {"until":"2026-11-25T15:00:00Z","members":["ana"]}`,
 			func(s *State) any { return words(s.Waits.Members, s.Waits.Until.Hour(), s.Waits.Since.Equal(s.Time)) }, "[ana] 15 true"},
 		{"waits no more", "- team_waits {}\nana.1 turn_started {}", func(s *State) any { return s.Waits }, "<nil>"},
+		{"bus", crew + `- bus {"host":"a.test","since":"2026-11-25T15:00:00Z","epoch":3,"quorum":true}
+- bus {"host":"a.test","since":"2026-11-25T15:00:00Z","epoch":3,"standby":"b.test","acked":"2026-11-25T15:00:09Z"}`, func(s *State) any {
+			return words(s.Bus.Host, s.Bus.Epoch, s.Bus.Standby, s.Bus.Quorum, s.Bus.Acked.Second())
+		}, "a.test 3 b.test false 9"},
+		{"another run without a bus", crew + "- bus {\"host\":\"a.test\"}\n- team_started {}", func(s *State) any { return s.Bus == nil }, "true"},
 		{"budget", crew + `- budget {"what":"usd","used":1,"limit":2,"level":50}
 - budget {"what":"usd","used":1.5,"limit":2,"level":75}
 ana budget {"member":"ana","what":"tokens","used":5,"limit":10,"level":50}`, func(s *State) any {
@@ -154,7 +159,7 @@ func TestDamagedData(t *testing.T) {
 
 // kinds are all types of lines that a State knows, and one that it does not.
 var kinds = []string{
-	"team_started", "team_ended", "team_waits", "budget", "coordination", "warning", "spec_changed", "task", "task_unchanged",
+	"team_started", "team_ended", "team_waits", "bus", "budget", "coordination", "warning", "spec_changed", "task", "task_unchanged",
 	"message", "message_delivered", "request", "merge", "gate", "hook_started", "hook_finished", "hook_feedback",
 	"hook_stopped_continuation", "verdict", "verdict_reused", "turn_started", "pass_started", "text", "tool_call", "tool_result",
 	"held_up", "turn_ended", "idle", "member_started", "member_ended", "member_left", "needs_attention", "attention_over", "member_held", "member_resumed",

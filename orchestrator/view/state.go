@@ -28,6 +28,9 @@ type State struct {
 	Runs []Run `json:"runs,omitempty"`
 	// Waits is set while all members wait for the end of a usage limit.
 	Waits *Wait `json:"waits,omitempty"`
+	// Bus is the state of the servers that keep the data of the present run, as last reported; nil: it
+	// has none.
+	Bus *events.Bus `json:"bus,omitempty"`
 	// Budget is the use of the team's budget over all runs, as last reported, at BudgetTime; see
 	// BudgetAt.
 	Budget     []events.BudgetUse `json:"budget,omitempty"`

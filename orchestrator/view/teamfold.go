@@ -19,6 +19,8 @@ func (s teamFold) apply(l events.Event) bool {
 		s.teamEnded(l, e)
 	case events.TeamWaits:
 		s.Waits = &Wait{Since: l.Time, Until: e.Until, Members: e.Members}
+	case events.Bus:
+		s.Bus = &e
 	case events.BudgetUse:
 		s.budget(l, e)
 	case events.MemberUse:
@@ -57,7 +59,7 @@ func (s teamFold) teamStarted(l events.Event, e events.TeamStarted) {
 	if n := len(s.Runs); n > 0 && s.Runs[n-1].Ended.IsZero() {
 		s.Runs[n-1].Cut = true
 	}
-	s.Waits, s.Gated, s.BudgetTime = nil, e.Gated, l.Time
+	s.Waits, s.Bus, s.Gated, s.BudgetTime = nil, nil, e.Gated, l.Time
 	s.Runs = append(s.Runs, Run{
 		First: l.Seq, Last: l.Seq, Started: l.Time, Goal: cut(e.Goal), Resumed: e.Resumed, Covey: e.Version,
 		Spec: e.Spec, Workspace: e.Workspace, Merge: e.Merge,

@@ -84,14 +84,14 @@ func cutServer(sent, received bool) func(*cluster, string) {
 
 func cutPair(c *cluster, leader string) {
 	c.drop(leader, true, true, another(leader))
-	c.acked(50)
+	c.acked(1500)
 	c.heal()
 }
 
 func cutStandby(c *cluster, _ string) {
 	name := c.standby()
 	c.drop(name, true, true, others(name)...)
-	c.acked(50)
+	c.acked(1500)
 	c.heal()
 }
 
@@ -108,6 +108,7 @@ func killServers(which func(leader string) []string) func(*cluster, string) {
 	return func(c *cluster, leader string) {
 		for _, name := range which(leader) {
 			c.kill(name)
+			c.count["killed servers"]++
 		}
 		if len(which(leader)) == 1 {
 			c.acked(50)
@@ -120,7 +121,7 @@ func killServers(which func(leader string) []string) func(*cluster, string) {
 
 func killCoordinator(c *cluster, _ string) {
 	old, changed := c.leader()
-	_ = old.cmd.Process.Kill()
+	c.killHost(old)
 	<-changed
 }
 
@@ -128,7 +129,7 @@ func killCoordinator(c *cluster, _ string) {
 func killHost(c *cluster, _ string) {
 	old, _ := c.leader()
 	c.drop(old.name, true, true, others(old.name)...)
-	_ = old.cmd.Process.Kill()
+	c.killHost(old)
 	c.takenOver(old)
 	c.acked(3)
 	c.heal()
@@ -136,6 +137,7 @@ func killHost(c *cluster, _ string) {
 
 func killBoth(c *cluster, leader string) {
 	c.kill(leader)
+	c.count["killed servers"]++
 	killHost(c, leader)
 	c.start(leader)
 }
@@ -144,9 +146,15 @@ func killStandby(c *cluster, _ string) {
 	c.mu.Lock()
 	h := c.both[map[string]string{"x": "y", "y": "x"}[c.now.name]]
 	c.mu.Unlock()
-	_ = h.cmd.Process.Kill()
+	c.killHost(h)
 	<-h.gone
 	c.acked(20)
+}
+
+// killHost kills the process of a host.
+func (c *cluster) killHost(h *hosted) {
+	_ = h.cmd.Process.Kill()
+	c.count["killed hosts"]++
 }
 
 func stopCoordinator(c *cluster, _ string) {

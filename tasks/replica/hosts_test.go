@@ -131,7 +131,7 @@ func (h *hostProcess) lead() error {
 	}
 	h.tell(tell{Leads: lead.Status().Epoch})
 	go h.serve(ctx)
-	return lead.Keep(ctx)
+	return lead.Keep(ctx, func(replica.Status) {})
 }
 
 // serve answers requests. A store that is lost does not end the host: it must not acknowledge

@@ -234,19 +234,22 @@ func (d *Lead) hear(m *nats.Msg) {
 	}
 }
 
-// Keep gives signs of life until ctx ends. It fails with ErrFenced once another process has taken
+// Keep gives signs of life until ctx ends, and calls each with the state after each of them; each must
+// not block. It fails with ErrFenced once another process has taken
 // over, and with ErrUnknown if a standby waits and the servers have not answered for so long that it
 // takes over.
-func (d *Lead) Keep(ctx context.Context) error {
+func (d *Lead) Keep(ctx context.Context, each func(Status)) error {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	for {
 		if err := d.Journal.beat(d.Log.Epoch()); errors.Is(err, ErrFenced) || errors.Is(err, ErrGap) {
 			return err
 		}
-		if s := d.Status(); s.Standby != "" && s.Silent > ackWait {
-			return fmt.Errorf("%w for %s, and %s takes over", ErrUnknown, s.Silent.Round(time.Second), s.Standby)
+		s := d.Status()
+		if s.Standby != "" && !s.Quorum {
+			return fmt.Errorf("%w for %s, and %s takes over", ErrUnknown, time.Since(s.Acked).Round(time.Second), s.Standby)
 		}
+		each(s)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -266,32 +269,13 @@ func (j *Journal) beat(e Epoch) error {
 
 // Status describes a coordinator and its servers.
 type Status struct {
-	Epoch   uint64        `json:"epoch"`
-	Host    string        `json:"host"`
-	Since   time.Time     `json:"since"`
-	Silent  time.Duration `json:"silent"`            // since the servers acknowledged something last
-	Standby string        `json:"standby,omitempty"` // the host of one that waits; empty: none does
-	Unsafe  string        `json:"unsafe,omitempty"`  // why the servers may lose data; empty: they do not
-}
-
-// Quorum reports whether the servers answer.
-func (s Status) Quorum() bool { return s.Silent <= ackWait }
-
-// String describes it on one line.
-func (s Status) String() string {
-	text := fmt.Sprintf("%s leads since %s, epoch %d", s.Host, s.Since.Local().Format(time.DateTime), s.Epoch)
-	if s.Quorum() {
-		text += fmt.Sprintf(", the servers have answered %s ago", s.Silent.Round(time.Second))
-	} else {
-		text += fmt.Sprintf(", no quorum for %s: no turns begin", s.Silent.Round(time.Second))
-	}
-	if s.Standby != "" {
-		text += ", standby on " + s.Standby
-	}
-	if s.Unsafe != "" {
-		text += ", " + s.Unsafe
-	}
-	return text
+	Host    string
+	Since   time.Time
+	Epoch   uint64
+	Standby string    // the host of one that waits; empty: none does
+	Quorum  bool      // the servers answer
+	Acked   time.Time // when they acknowledged something last
+	Unsafe  string    // why they may lose data; empty: they do not
 }
 
 // Status returns the state of the coordinator.
@@ -301,13 +285,12 @@ func (d *Lead) Status() Status {
 	if d.unsafe != nil {
 		s.Unsafe = d.unsafe.Error()
 	}
-	var acked time.Time
 	for _, c := range []*chain{d.Log.chain, d.Journal.chain} {
-		if at := c.acked.Load(); at != nil && at.After(acked) {
-			acked = *at
+		if at := c.acked.Load(); at != nil && at.After(s.Acked) {
+			s.Acked = *at
 		}
 	}
-	s.Silent = time.Since(acked)
+	s.Quorum = time.Since(s.Acked) <= ackWait
 	if h, ok := d.standby.Load().(standbyHeard); ok && time.Since(h.at) < leaseWait {
 		s.Standby = h.host
 	}

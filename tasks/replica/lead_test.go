@@ -118,7 +118,7 @@ func TestTakeover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := a.lead.Status(); s.Epoch != 1 || !s.Quorum() || s.Unsafe != "" {
+	if s := a.lead.Status(); s.Epoch != 1 || !s.Quorum || s.Unsafe != "" {
 		t.Errorf("the status is %+v", s)
 	}
 	b.up(false)

@@ -262,23 +262,55 @@ func (l *Link) syncing(names []string) map[string]bool {
 	return have
 }
 
-// Examine returns the last epoch of the team, with the number 0 if none has begun. Its error says why
-// the servers cannot be used, and wraps ErrUnsafe if they may lose data.
-func (l *Link) Examine(ctx context.Context) (Epoch, error) {
+// Examine returns the last epoch of the team, with the number 0 if none has begun, and the state of its
+// coordinator, whose Acked is zero if it gives no sign of life. The error says why the servers cannot be
+// used, and wraps ErrUnsafe if they may lose data.
+func (l *Link) Examine(ctx context.Context) (Epoch, Status, error) {
 	name := "covey_" + l.config.Team
 	s, err := l.js.Stream(ctx, name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return Epoch{}, nil
+	if errors.Is(err, jetstream.ErrStreamNotFound) && !l.denied.Load() {
+		return Epoch{}, Status{}, nil
 	}
 	if err != nil {
-		return Epoch{}, l.streamError(err)
+		return Epoch{}, Status{}, l.streamError(err)
 	}
 	records := &jetStream{l.js, s, name}
 	e, err := lastEpoch(ctx, records, l.subject("epoch"))
 	if err != nil {
-		return e, err
+		return e, Status{}, l.streamError(err)
 	}
-	return e, l.safe(ctx, records)
+	now := Status{Host: e.Host, Since: e.Since, Epoch: e.Number, Quorum: true}
+	if e.Holder != "" {
+		now.Acked, now.Standby = l.signs(ctx, e.Number)
+	}
+	return e, now, l.safe(ctx, records)
+}
+
+// signs waits for signs of life of the coordinator of an epoch, which returns when it came, and of a
+// standby, whose host it returns.
+func (l *Link) signs(ctx context.Context, epoch uint64) (acked time.Time, standby string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*beatEvery+beatEvery/2)
+	defer cancel()
+	sub, err := l.nc.SubscribeSync(l.subject("*"))
+	if err != nil {
+		return acked, ""
+	}
+	defer sub.Unsubscribe()
+	for acked.IsZero() || standby == "" {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			break
+		}
+		var a alive
+		switch {
+		case json.Unmarshal(m.Data, &a) != nil:
+		case m.Subject == l.subject("live") && a.Epoch >= epoch:
+			acked = time.Now()
+		case m.Subject == l.subject("standby"):
+			standby = a.Host
+		}
+	}
+	return acked, standby
 }
 
 // Clock returns by how much this host's clock is before that of the servers, about.

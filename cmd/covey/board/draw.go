@@ -34,8 +34,8 @@ func (m *model) draw() string {
 	if m.width <= 0 || m.height <= 0 {
 		return ""
 	}
-	lines := []string{m.heading()}
-	if room := m.height - 1 - footer; m.isTiny() {
+	lines := m.headings()
+	if room := m.height - len(lines) - footer; m.isTiny() {
 		if m.typing != nil {
 			lines[0] = m.status()
 		}
@@ -57,6 +57,19 @@ func (m *model) draw() string {
 
 // isTiny reports whether there is no room for panes.
 func (m *model) isTiny() bool { return m.width < leastWidth || m.height < leastHeight }
+
+// headings returns the lines above the panes.
+func (m *model) headings() []string {
+	lines := []string{m.heading()}
+	if m.scene.bus != "" && m.height > stackHeight {
+		style := term.Faint
+		if m.scene.busBad {
+			style = term.Yellow
+		}
+		lines = append(lines, m.screen.Paint(style, m.scene.bus))
+	}
+	return lines
+}
 
 // heading sums up the team. What matters most comes first, because a narrow terminal cuts the end.
 func (m *model) heading() string {

@@ -99,3 +99,19 @@ func TestDraftsOnBoard(t *testing.T) {
 	b.does(news{scene: b.look(members.Drafting{})})
 	b.hides("writing…")
 }
+
+// TestServersOnBoard: the state of the servers that keep the team's data has a line of its own, where there
+// is room, as long as the team runs.
+func TestServersOnBoard(t *testing.T) {
+	bus := teamtest.Line(20, "", "bus", `{"host":"a.test","since":"2026-11-21T12:00:00Z","epoch":3,"standby":"b.test"}`)
+	const words = "epoch 3 · standby b.test · no quorum: no turns begin"
+	b := newBoard(t, 120, 24)
+	b.sees(append(played(), bus)...)
+	b.shows("bus: coordinator a.test since 2026", words)
+	b.up = false
+	b.sees(teamtest.Line(60, "", "team_ended", `{"reason":"told to stop: lunch","exit_code":1}`))
+	b.hides(words)
+	low := newBoard(t, 120, stackHeight)
+	low.sees(append(played(), bus)...)
+	low.hides(words)
+}

@@ -157,7 +157,7 @@ func scrolls(name string) bool {
 // scroll scrolls the log, or the text that fills the board. At the top of the log it reads older rows.
 func (m *model) scroll(key string) tea.Cmd {
 	if m.readsText() {
-		m.reader.key(key, m.height-footer-2)
+		m.reader.key(key, m.height-footer-1-len(m.headings()))
 		return nil
 	}
 	if !m.log.key(key) || m.top || m.reading || m.older == nil || !m.log.atTop() {

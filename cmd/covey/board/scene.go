@@ -26,6 +26,8 @@ type scene struct {
 	word    string // its state
 	style   term.Style
 	facts   string // numbers of the whole team
+	bus     string // the servers that keep its data; empty: there are none
+	busBad  bool   // a person has to look at them
 	goal    string
 	started time.Time
 	ended   time.Time // zero: it goes on
@@ -111,6 +113,9 @@ func sceneOf(now termview.Now, own bool) scene {
 	}
 	sc.word = term.PlainLine(sc.word)
 	sc.facts = factsOf(now)
+	if b := termview.BusOf(s, now.Status); b != nil && !sc.stopped {
+		sc.bus, sc.busBad = "bus: "+term.PlainLine(b.String()), b.Bad()
+	}
 	sc.rows = [lists][]row{needs: needRows(s, sc.runs), membersOf: memberRows(now, sc.runs || own), tasksOf: taskRows(s)}
 	return sc
 }

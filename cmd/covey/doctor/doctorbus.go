@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks/replica"
 )
 
@@ -24,7 +25,7 @@ func busFindings(ctx context.Context, team *configs.Team) []finding {
 		return []finding{fail(check, err.Error(), "see bus in the spec")}
 	}
 	defer link.Close()
-	e, err := link.Examine(ctx)
+	e, now, err := link.Examine(ctx)
 	var findings []finding
 	switch {
 	case errors.Is(err, replica.ErrUnsafe) && team.Bus.Unsafe:
@@ -35,9 +36,11 @@ func busFindings(ctx context.Context, team *configs.Team) []finding {
 		findings = append(findings, ok(check, "the servers of team %s answer; nothing is stored yet", team.Name))
 	case e.Holder == "":
 		findings = append(findings, ok(check, "the servers of team %s answer; %s ran it last, and has ended in order", team.Name, e.Host))
+	case now.Acked.IsZero():
+		findings = append(findings, warn(check, fmt.Sprintf("%s has run team %s since %s, epoch %d, and gives no sign of life",
+			e.Host, team.Name, e.Since.Local().Format(time.DateTime), e.Number), "covey up continues the team"))
 	default:
-		findings = append(findings, ok(check, "the servers of team %s answer; %s runs it since %s, or was cut off; epoch %d",
-			team.Name, e.Host, e.Since.Local().Format(time.DateTime), e.Number))
+		findings = append(findings, ok(check, "%s", events.Bus(now)))
 	}
 	if off, err := link.Clock(ctx); err == nil && off.Abs() > clockMost {
 		findings = append(findings, warn(check, fmt.Sprintf("the clock of this host differs from that of the servers by %s", off.Abs()),

@@ -23,6 +23,7 @@ type headline struct {
 	Turns    events.TurnCount
 	Refused  int
 	Budget   []budgetRow
+	Bus      *events.Bus
 	Waits    *view.Wait
 	Trouble  string
 	Gaps     []view.Gap
@@ -52,7 +53,7 @@ func (d *Drawing) headline() headline {
 	h := headline{
 		Run: run, Runs: d.Now != nil, Done: counts.Completed, All: counts.Total(), Turns: run.Turns,
 		Refused: run.Refusals, Waits: d.State.Waits, Trouble: d.Trouble, Moved: d.State.Moved(),
-		Work: d.State.WorkCounts(),
+		Work: d.State.WorkCounts(), Bus: termview.BusOf(d.State, d.Now),
 	}
 	for _, g := range d.State.Gaps {
 		if !g.Restart {

@@ -162,3 +162,23 @@ func TestShortMainPage(t *testing.T) {
 		}
 	}
 }
+
+// TestServersOnPage: a page says how the servers are that keep the data of a running team, by what the
+// process says that runs it, or else by the journal.
+func TestServersOnPage(t *testing.T) {
+	const bus = `bus {"host":"a.test","since":"2026-11-25T12:00:00Z","epoch":3}`
+	now := events.Bus{Host: "a.test", Epoch: 3, Quorum: true}
+	for want, d := range map[string]*Drawing{
+		"epoch 3 · no standby · no quorum: no turns begin": {State: queued(t, bus)},
+		"epoch 3 · no standby · quorum":                    {State: queued(t, bus), Now: &api.Status{Bus: &now}},
+	} {
+		if b := d.headline().Bus; b == nil || !strings.HasSuffix(b.String(), want) {
+			t.Errorf("the page says %v, want %s", b, want)
+		}
+	}
+	for _, d := range []*Drawing{{State: queued(t)}, {State: queued(t, bus, `team_ended {"reason":"done"}`)}} {
+		if b := d.headline().Bus; b != nil {
+			t.Errorf("the page says %v", b)
+		}
+	}
+}

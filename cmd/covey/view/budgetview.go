@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/tasks/replica"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -26,15 +26,31 @@ func PrintBudget(out *term.Screen, uses []events.BudgetUse) {
 }
 
 // PrintBus prints the state of the servers that keep the team's data, if there are any.
-func PrintBus(out *term.Screen, s *replica.Status) {
-	if s == nil {
-		return
+func PrintBus(out *term.Screen, b *events.Bus) {
+	if b != nil {
+		out.Line(busText(*b))
 	}
+}
+
+// busText describes the state of the servers.
+func busText(b events.Bus) (term.Style, string) {
 	style := term.Faint
-	if !s.Quorum() || s.Unsafe != "" {
+	if b.Bad() {
 		style = term.Yellow
 	}
-	out.Line(style, "bus: "+term.PlainLine(s.String()))
+	return style, "bus: " + term.PlainLine(b.String())
+}
+
+// BusOf returns the state of the servers of a run: what the process that runs the team says, or else
+// the journal's last word on it; nil: there are none, or the run has ended.
+func BusOf(s *view.State, now *api.Status) *events.Bus {
+	switch {
+	case now != nil && now.Bus != nil:
+		return now.Bus
+	case s.Run().Ended.IsZero():
+		return s.Bus
+	}
+	return nil
 }
 
 // UsedCell formats what a member has used of its own limits: 12000/20000,

@@ -135,6 +135,9 @@ func briefText(e events.Event) (string, term.Style) {
 		return notifiedText(d), term.Faint
 	case events.BudgetUse:
 		return budgetText(d)
+	case events.Bus:
+		style, text := busText(d)
+		return text, style
 	}
 	if text, st := agentText(e); text != "" {
 		return text, st
