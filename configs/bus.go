@@ -45,6 +45,9 @@ func (r *resolver) bus(s *busSpec) Bus {
 		r.Fail(s.at.At, "bus names no server; write url: [\"tls://HOST:4222\"]")
 	}
 	for _, v := range s.url.Items {
+		if v.V == "" {
+			continue // it was no text
+		}
 		u, err := url.Parse(v.V)
 		switch {
 		case err != nil || u.Hostname() == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.Path != "" || u.RawQuery != "":

@@ -199,6 +199,8 @@ func (d *Decoder) Wrong(key, n *Node, want string) {
 		return
 	case strings.HasPrefix(want, "text") && IsScalar(n):
 		hint = fmt.Sprintf("; write \"%s\"", Clip(n.Text))
+	case strings.HasPrefix(want, "text") && n.Kind == MappingKind && len(n.Pairs) == 1:
+		hint = "; put a text that has a colon into quotes"
 	case strings.HasPrefix(want, "a list") && IsScalar(n):
 		hint = fmt.Sprintf("; write [%s]", Clip(n.Text))
 	case strings.HasPrefix(want, "a time") && n.Whole > 0:

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/bus/servers"
+	"github.com/coveyteam/covey/bus"
 )
 
 // faults is how many faults TestNetwork has; the proof of docs/reliability.md is
@@ -69,7 +69,7 @@ func newCluster(t *testing.T) *cluster {
 		c.program = buildWithClock(t, c.dir)
 	}
 	creds := filepath.Join(c.dir, "crew.nk")
-	key, err := servers.Key(creds)
+	key, err := bus.CoordinatorKey(creds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +80,9 @@ func newCluster(t *testing.T) *cluster {
 	}
 	for i, name := range machines[:3] {
 		c.disks[name] = newDisk(t, c.dir, name)
-		text := servers.Config{
+		text := bus.ServerConfig{
 			Name: name, Listen: c.at(name).address.String() + ":4222", Peers: routes[i], Routes: routes, Dir: filepath.Join(c.disks[name].dir, "data"),
-			Most: "4GB", Accounts: []servers.Account{{Team: "crew", Key: key}},
+			Most: "4GB", Accounts: []bus.Account{{Team: "crew", Key: key}},
 		}.String()
 		if err := os.WriteFile(filepath.Join(c.dir, name+".conf"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

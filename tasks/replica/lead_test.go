@@ -63,7 +63,7 @@ func (h *host) takeOver(fresh bool) error { return h.begin(replica.Candidate{Fre
 func (h *host) begin(c replica.Candidate) error {
 	lead, err := h.link.Lead(h.t.Context(), replica.Candidate{
 		Holder: "same", // so that nobody waits for the end of a lease
-		Host:   filepath.Base(h.dir), Store: h.path(), Journal: filepath.Join(h.dir, "journal.jsonl"), Fresh: c.Fresh, Repair: c.Repair,
+		Host:   filepath.Base(h.dir), Store: h.path(), Journal: filepath.Join(h.dir, "journal.jsonl"), Fresh: c.Fresh, Repair: c.Repair, Repository: c.Repository,
 		Prepare: func(r store.Replica) error {
 			s, err := tasks.Open(h.path(), h.options(r))
 			if err != nil {

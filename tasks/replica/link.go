@@ -15,6 +15,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Config is how a team reaches its servers.
@@ -34,6 +36,9 @@ var (
 	// ErrUnsafe: the servers may lose what they have acknowledged.
 	ErrUnsafe = errors.New("the servers of the team's bus are not safe")
 )
+
+// errNoLeader: the servers are about to choose a leader.
+var errNoLeader = errors.New("no leader is chosen")
 
 // Link is a connection to a team's servers.
 type Link struct {
@@ -105,9 +110,12 @@ func credentials(path string) (nats.Option, error) {
 func (c Config) connectError(err error) error {
 	list := strings.Join(c.URL, ", ")
 	var invalid x509.CertificateInvalidError
+	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Errorf("%w: the certificate of %s is out of date; renew it on the servers: %w", ErrServers, list, err)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w: this host does not trust the certificate of %s; let SSL_CERT_FILE name the ca.pem of the servers: %w", ErrServers, list, err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
 		return fmt.Errorf("%w refuse the key in %s; covey nats config says how they learn of it: %w", ErrServers, c.Creds, err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
@@ -176,11 +184,16 @@ func (l *Link) stream(ctx context.Context, c jetstream.StreamConfig) (*jetStream
 
 // streamError explains in one line why a stream cannot be used.
 func (l *Link) streamError(err error) error {
+	var api *jetstream.APIError
+	const notReady = 10008 // the servers have no leader yet
 	switch {
+	case errors.Is(err, store.ErrFormat):
+		return err
 	case l.denied.Load():
 		return fmt.Errorf("%w do not let the key in %s work for team %s; it is another team's, or covey nats config has changed: %w",
 			ErrServers, l.config.Creds, l.config.Team, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders), errors.Is(err, errNoLeader),
+		errors.As(err, &api) && api.ErrorCode == notReady:
 		return fmt.Errorf("%w have no leader for the team: at least two of three must run and reach each other: %w", ErrServers, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w have no JetStream for this account; covey nats config prints how to enable it: %w", ErrServers, err)
@@ -204,6 +217,9 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 	}
 	var holders []string
 	if info.Cluster != nil {
+		if info.Cluster.Leader == "" {
+			return l.streamError(errNoLeader)
+		}
 		holders = append(holders, info.Cluster.Leader)
 		for _, p := range info.Cluster.Replicas {
 			holders = append(holders, p.Name)

@@ -158,9 +158,11 @@ func (s *jetStream) fromLeader(ctx context.Context, what map[string]any) (messag
 		return message{}, jetstream.ErrInvalidJSAck
 	}
 	m := reply.Message
-	header, err := nats.DecodeHeadersMsg(m.Hdrs)
-	if err != nil {
-		return message{}, err
+	var header nats.Header
+	if len(m.Hdrs) > 0 {
+		if header, err = nats.DecodeHeadersMsg(m.Hdrs); err != nil {
+			return message{}, err
+		}
 	}
 	return decode(m.Subject, m.Seq, header, m.Data), nil
 }
