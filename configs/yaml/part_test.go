@@ -63,7 +63,7 @@ func TestTextPart(t *testing.T) {
 		{"true", nil, `k must be text, not true; write "true"`},
 		{"~", nil, "k is empty; it must be text"},
 		{"[a]", nil, "k must be text, not a list"},
-		{"{a: b}", nil, "k must be text, not a mapping"},
+		{"{a: b}", nil, "k must be text, not a mapping; put a text that has a colon into quotes"},
 	}, func() (Part, func() any) {
 		var v Value[string]
 		return Text(&v), func() any { return v.V }
