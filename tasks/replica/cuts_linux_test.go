@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -22,6 +23,9 @@ import (
 //
 //	go test ./tasks/replica -run TestNetwork -faults 250 -timeout 2h
 var faults = flag.Int("faults", 3, "how many faults TestNetwork has")
+
+// only chooses faults, to repeat one.
+var only = flag.String("only", "", "which faults TestNetwork has, by a regular expression")
 
 // clocks makes TestNetwork build itself with a clock that can be wrong.
 var clocks = flag.Bool("clocks", false, "TestNetwork: the clocks of a server and of a host are an hour off")
@@ -47,6 +51,7 @@ type cluster struct {
 	added   map[string]bool
 	owners  map[string]string
 	acks    chan struct{}
+	refused string // the last answer that was an error
 }
 
 // question is a request under way.
@@ -178,9 +183,15 @@ func (c *cluster) hear(h *hosted, t tell) {
 		close(c.changed)
 		c.changed = make(chan struct{})
 	}
+	if t.N == 0 {
+		c.t.Logf("%s: epoch %d %s", h.name, t.Leads, t.Err)
+	}
 	q := c.asked[t.N]
 	if q == nil {
 		return
+	}
+	if t.Err != "" {
+		c.refused = h.name + ": " + t.Err
 	}
 	delete(c.asked, t.N)
 	if changes := q.Do == "add" || q.Do == "claim"; changes && t.Err == "" {
@@ -283,7 +294,9 @@ func (c *cluster) acked(n int) {
 		select {
 		case <-c.acks:
 		case <-time.After(patience):
-			c.t.Fatal("nothing is acknowledged any more")
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.t.Fatalf("nothing is acknowledged any more; the last error is of %s", c.refused)
 		}
 	}
 }
@@ -352,7 +365,7 @@ func TestNetwork(t *testing.T) {
 	for i := range 8 {
 		callers.Go(func() { c.call(ctx, i) })
 	}
-	all := networkFaults()
+	all := slices.DeleteFunc(networkFaults(), func(f fault) bool { return !regexp.MustCompile(*only).MatchString(f.name) })
 	longest := map[string]time.Duration{}
 	for i := range *faults {
 		f := all[i%len(all)]
