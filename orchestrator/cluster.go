@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/receipts"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
@@ -44,7 +45,12 @@ func (o *Orchestrator) lead(ctx context.Context, prepare func() error) (_ *coord
 	if err != nil {
 		return nil, err
 	}
-	lead, err := link.Lead(ctx, candidate, o.opts.Standby)
+	// Also a standby knows then with which key the others sign.
+	_, err = receipts.TeamKey(o.place.Home(), spec.Creds, o.team().Name)
+	var lead *replica.Lead
+	if err == nil {
+		lead, err = link.Lead(ctx, candidate, o.opts.Standby)
+	}
 	if err != nil {
 		link.Close()
 		return nil, err

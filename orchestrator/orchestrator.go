@@ -487,6 +487,7 @@ func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
 	g.Add(func() error { return t.guardState(crewCtx) }, func(error) {})
 	g.Add(func() error { return members.Reclaim(crewCtx, t.Store, t.Clock, t.Loop.Poke) }, func(error) {})
 	g.Add(func() error { return t.copies.Watch(crewCtx, t.crew.GiveUpOn) }, func(error) {})
+	g.Add(func() error { return t.Merges.Stranded(crewCtx) }, func(error) {})
 	g.Add(func() error { return watchBackups(crewCtx, t.Store, t.Journal, t.Log) }, func(error) {})
 	g.Add(func() error { return t.people.Run(crewCtx) }, func(error) {})
 	g.Add(func() error { return t.templates.Serve(crewCtx, t.grow) }, func(error) {})

@@ -35,7 +35,8 @@ nothing else of the machine that merged. Receipts travel with the repository:
   git fetch origin 'refs/covey/receipts/*:refs/covey/receipts/*'
 
 Without --key, the keys in ` + keysFile + ` count, as the commit before the merge has that
-file, so that no merge adds its own key; and your own key, if covey has merged for you here.
+file, so that no merge adds its own key; and your own keys, if covey has merged for you here. A
+team with a bus has a key that its hosts share.
 A program that no box holds can read the key of the operator who runs it: the receipt names such
 members, and --boxed refuses it.
 
@@ -62,7 +63,7 @@ not boxed (--boxed).`,
 	flags.StringArrayVar(&v.keys, "key", nil, "a `FILE` of public keys, which alone count; may be repeated")
 	flags.StringVar(&v.policy, "policy", "", "demand that the policy with this SHA-256 `DIGEST` was in use")
 	flags.BoolVar(&v.boxed, "boxed", false, "demand that boxes held all members and gates")
-	flags.BoolVar(&showKey, "show-key", false, "print your public key, and nothing else")
+	flags.BoolVar(&showKey, "show-key", false, "print your public keys, and nothing else")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -192,12 +193,8 @@ func (v *verifier) known(ctx context.Context, repo *worktree.Repo, commit worktr
 	if err != nil {
 		return nil, "", err
 	}
-	own, err := receipts.PublicKey(home)
-	if err != nil {
+	if keys, err = receipts.PublicKeys(home); err != nil {
 		return nil, "", err
-	}
-	if own != nil {
-		keys = append(keys, own)
 	}
 	if len(commit.Parents) == 0 {
 		return keys, from, nil
@@ -216,7 +213,7 @@ func (v *verifier) known(ctx context.Context, repo *worktree.Repo, commit worktr
 	return append(keys, more...), from, nil
 }
 
-// showKey prints the operator's public key. It makes one if there is none yet, so that others can have it
+// showKey prints the operator's public keys. It makes one if there is none yet, so that others can have it
 // before the first merge.
 func (v *verifier) showKey() error {
 	home, err := state.StateHome()
@@ -226,15 +223,20 @@ func (v *verifier) showKey() error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return state.FolderError(err)
 	}
-	key, err := receipts.OperatorKey(home)
+	if _, err := receipts.OperatorKey(home); err != nil {
+		return err
+	}
+	keys, err := receipts.PublicKeys(home)
 	if err != nil {
 		return err
 	}
-	text, err := receipts.FormatKey(key.Public().(ed25519.PublicKey))
-	if err != nil {
-		return err
+	for _, key := range keys {
+		text, err := receipts.FormatKey(key)
+		if err != nil {
+			return err
+		}
+		v.env.Out.Printf("%s", text)
 	}
-	v.env.Out.Printf("%s", text)
 	return nil
 }
 

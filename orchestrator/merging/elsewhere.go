@@ -129,6 +129,9 @@ func (q *Queue) takeOver(ctx context.Context) error {
 		return err
 	}
 	err = q.follow(ctx, into, at)
+	if err == nil && at != "" {
+		q.tidy(ctx, at)
+	}
 	if errors.As(err, new(*worktree.Obstacle)) || errors.Is(err, worktree.ErrMoved) {
 		return nil // each merge says so
 	}
@@ -137,7 +140,7 @@ func (q *Queue) takeOver(ctx context.Context) error {
 
 // untilPushed is elsewhere.until.
 func (d *Merger) untilPushed(ctx context.Context, member, what string, do func() error) error {
-	key := requests.KeyOf("push", what)
+	key, begun := requests.KeyOf("push", what), time.Now()
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := do()
 		if err == nil || errors.Is(err, worktree.ErrMoved) {
@@ -161,11 +164,29 @@ func (d *Merger) untilPushed(ctx context.Context, member, what string, do func()
 			}
 			d.deps.Inbox.Notify(ctx, member, r)
 		}
+		if waited := time.Since(begun); !d.deps.Inbox.Reachable() && waited >= d.deps.Inbox.Limit() {
+			select {
+			case d.stranded <- texts.Errorf(worktree.ErrNoRemote, "%s could not be pushed for %s, and nobody is there to mend it: %s; once git push works there, covey up continues the team",
+				what, waited.Round(time.Second), texts.Preview(d.deps.Mask(err.Error()), 500)):
+			default: // the run ends
+			}
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return fmt.Errorf("%s is not pushed: %w", what, errors.Join(err, context.Cause(ctx)))
 		}
+	}
+}
+
+// Stranded waits until the remote has taken nothing for as long as a question waits, while nobody can be
+// asked, and returns why. It returns ctx's error if ctx ends first.
+func (d *Merger) Stranded(ctx context.Context) error {
+	select {
+	case err := <-d.stranded:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -256,6 +277,27 @@ func (q *Queue) pushTarget(ctx context.Context, m tasks.Merge) error {
 		}
 		return e.Push(ctx, ref(m.Into), worktree.Step{From: was, To: m.Result})
 	})
+}
+
+// tidy removes the references to finished work that a commit of the target branch contains, at the remote
+// and here. What cannot be removed now is when the team begins next.
+func (q *Queue) tidy(ctx context.Context, tip string) {
+	if q.Elsewhere == nil {
+		return
+	}
+	all, err := q.Elsewhere.Refs(ctx, q.Elsewhere.refs)
+	if err != nil {
+		return
+	}
+	for name, commit := range all {
+		if merged, err := q.has(ctx, tip, commit); err != nil || !merged {
+			continue
+		}
+		gone := worktree.Step{From: commit, Why: "covey: merged"}
+		if q.Elsewhere.Push(ctx, name, gone) == nil {
+			_ = q.Repo.Move(ctx, name, gone) // only a host that has fetched it has it
+		}
+	}
 }
 
 // catchUp brings a target branch to where the remote has it, if that is ahead.

@@ -2,6 +2,7 @@ package merging
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +91,64 @@ func TestMergeIsPushed(t *testing.T) {
 	s.want("merged merged")
 	if main := l.main(); main != m.Result || main != testkit.Shell(t, dir, "git -C origin.git rev-parse main") || len(s.tested) != 2 {
 		t.Errorf("main is %s, the result %s, and %d states were tested", main, m.Result, len(s.tested))
+	}
+}
+
+// TestMergedWorkLeavesRemote: what the remote keeps of finished work goes once it is merged, after a merge
+// or when a host begins; unmerged work stays.
+func TestMergedWorkLeavesRemote(t *testing.T) {
+	t.Parallel()
+	s, dir, ctx := newShop(t, "echo 1 >a", "ana"), testkit.Folder(t), t.Context()
+	pushes(t, s, dir, func(r requests.Request) { t.Errorf("people were asked %s", r.Text) })
+	refs := func() string {
+		return testkit.Shell(t, dir, "git -C origin.git for-each-ref --format='%(refname)' refs/covey")
+	}
+	open := testkit.Shell(t, s.Repo.Top, "git commit-tree -m open main:")
+	testkit.Must(t, s.pushTask(ctx, tasks.Task{ID: "2", Owner: "ben"}, open))
+	s.does("ana", "echo ana >x")
+	testkit.Must(t, s.pushTask(ctx, tasks.Task{ID: "1", Owner: "ana"}, s.merges()[0].Commit))
+	if got := refs(); got != "refs/covey/crew/ana/1\nrefs/covey/crew/ben/2" {
+		t.Errorf("before the merge there are\n%s", got)
+	}
+	s.work()
+	s.want("merged")
+	if got := refs(); got != "refs/covey/crew/ben/2" {
+		t.Errorf("after the merge there are\n%s", got)
+	}
+	testkit.Must(t, s.pushTask(ctx, tasks.Task{ID: "1", Owner: "ana"}, s.merges()[0].Commit)) // the host died before that
+	testkit.Must(t, s.takeOver(ctx))
+	if got := refs() + testkit.Shell(t, s.Repo.Top, "git for-each-ref --format='%(refname)' refs/covey/crew"); got != "refs/covey/crew/ben/2refs/covey/crew/ben/2" {
+		t.Errorf("after a takeover there are\n%s", got)
+	}
+}
+
+// nobody is an inbox that nobody reads.
+type nobody struct{ people }
+
+func (nobody) Reachable() bool { return false }
+
+// TestNobodyMendsTheRemote: a run ends if the remote takes nothing and nobody is there.
+func TestNobodyMendsTheRemote(t *testing.T) {
+	t.Parallel()
+	s, dir := newShop(t, "echo 1 >a", "ana"), testkit.Folder(t)
+	pushes(t, s, dir, nil)
+	testkit.Must(t, os.Rename(filepath.Join(dir, "origin.git"), filepath.Join(dir, "away.git")))
+	d := New(Deps{Store: s.Store, Inbox: nobody{people{s.Store, func(requests.Request) {}}}, Mask: s.Mask})
+	s.Elsewhere.until = d.untilPushed
+	ctx, cancel := context.WithCancel(t.Context())
+	pushed := make(chan error)
+	go func() {
+		pushed <- s.pushTask(ctx, tasks.Task{ID: "1", Owner: "ana"}, testkit.Shell(t, s.Repo.Top, "git rev-parse main"))
+	}()
+	err := d.Stranded(t.Context())
+	cancel() // as the end of the run does
+	if waited := <-pushed; waited == nil {
+		t.Error("what could not be pushed is pushed")
+	}
+	for _, words := range []string{"the work of ana on task 1 could not be pushed for", "nobody is there to mend it: git ls-remote", "once git push works there, covey up continues the team"} {
+		if !errors.Is(err, worktree.ErrNoRemote) || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("the run ends with %q, want one line with %q", err, words)
+		}
 	}
 }
 

@@ -73,6 +73,8 @@ type Merger struct {
 	made  *gateFiles
 	woken chan struct{}
 
+	stranded chan error // why work that is to be pushed cannot be, in a run that must not wait
+
 	taking sync.Mutex // held while work is harvested
 
 	mu     sync.Mutex
@@ -92,7 +94,7 @@ type Merger struct {
 // New returns the desk of a team. It does nothing before Open.
 func New(o Deps) *Merger {
 	d := &Merger{
-		deps: o, queue: &Queue{}, woken: make(chan struct{}, 1),
+		deps: o, queue: &Queue{}, woken: make(chan struct{}, 1), stranded: make(chan error, 1),
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		past: map[string]bool{}, loose: newLoose(), hinted: map[string][]string{},
 		moved: make(chan struct{}),

@@ -362,6 +362,9 @@ func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merg
 		return m, fmt.Errorf("it is merged, but its receipt could not be written: %w; then covey merge writes it", err)
 	}
 	next, err := q.set(ctx, m, tasks.MergeDone, why)
+	if err == nil && m.Result != "" {
+		q.tidy(ctx, m.Result)
+	}
 	if err != nil || !strings.HasPrefix(path.Base(m.Branch), taskMark) {
 		return next, err
 	}

@@ -59,7 +59,7 @@ func (w *receiptWriter) publish(ctx context.Context, m tasks.Merge) error {
 	if r.Commit != m.Result { // another merge brought the work, and has its own
 		return nil
 	}
-	key, err := receipts.OperatorKey(w.deps.Place.Home())
+	key, err := receipts.TeamKey(w.deps.Place.Home(), w.deps.Team().Bus.Creds, w.deps.Team().Name)
 	if err != nil {
 		return err
 	}

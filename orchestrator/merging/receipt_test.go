@@ -1,7 +1,6 @@
 package merging
 
 import (
-	"crypto/ed25519"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,9 +29,9 @@ func (s *shop) receipt(home string, m tasks.Merge) receipts.Merge {
 	s.t.Helper()
 	all, err := s.Repo.Blobs(s.t.Context(), receipts.Refs)
 	testkit.Must(s.t, err)
-	key, err := receipts.PublicKey(home)
+	keys, err := receipts.PublicKeys(home)
 	testkit.Must(s.t, err)
-	r, _, err := receipts.Open(all[m.Result], []ed25519.PublicKey{key})
+	r, _, err := receipts.Open(all[m.Result], keys)
 	testkit.Must(s.t, err)
 	return r
 }

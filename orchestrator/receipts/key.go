@@ -2,6 +2,7 @@ package receipts
 
 import (
 	"crypto/ed25519"
+	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
@@ -12,6 +13,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/nats-io/nkeys"
 )
 
 // KeyPath returns the path of the operator's key in the folder that holds the state of all teams.
@@ -74,16 +78,90 @@ func readKey(home string) (ed25519.PrivateKey, error) {
 	return nil, fmt.Errorf("%s is no ed25519 key; restore it, or remove it, and covey makes another", KeyPath(home))
 }
 
-// PublicKey returns the public half of the operator's key; nil: there is none yet.
-func PublicKey(home string) (ed25519.PublicKey, error) {
-	key, err := readKey(home)
+// sharedFile is the file of the public keys of teams that other hosts may run, too.
+const sharedFile = "team-keys.pem"
+
+// TeamKey returns the key with which the merges of a team are signed. A team whose data is on servers has
+// one that all its hosts make from the key in creds, which they share: not that key itself, because servers
+// let its owner sign what they choose. Its public half is kept as one of the operator's.
+func TeamKey(home, creds, team string) (ed25519.PrivateKey, error) {
+	if creds == "" {
+		return OperatorKey(home)
+	}
+	data, err := os.ReadFile(creds)
+	if err != nil {
+		return nil, fmt.Errorf("the key for receipts: %w", err)
+	}
+	pair, err := nkeys.ParseDecoratedNKey(data)
+	if err != nil {
+		return nil, fmt.Errorf("the key for receipts: %s holds no nkey: %w", creds, err)
+	}
+	seed, err := pair.Seed()
+	if err != nil {
+		return nil, fmt.Errorf("the key for receipts: %w", err)
+	}
+	seed, err = hkdf.Key(sha256.New, seed, nil, "covey receipts of team "+team, ed25519.SeedSize)
+	if err != nil {
+		return nil, fmt.Errorf("the key for receipts: %w", err)
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	if err := remember(home, key.Public().(ed25519.PublicKey)); err != nil {
+		return nil, fmt.Errorf("the key for receipts: %w", err)
+	}
+	return key, nil
+}
+
+// remember adds a key to those of teams that other hosts may run, too.
+func remember(home string, key ed25519.PublicKey) error {
+	known, err := sharedKeys(home)
+	if err != nil || slices.ContainsFunc(known, func(k ed25519.PublicKey) bool { return k.Equal(key) }) {
+		return err
+	}
+	text, err := FormatKey(key)
+	if err != nil {
+		return err
+	}
+	// Two teams may add theirs at the same time; one write is not mixed with another.
+	f, err := os.OpenFile(filepath.Join(home, sharedFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// sharedKeys returns the keys of teams that other hosts may run, too.
+func sharedKeys(home string) ([]ed25519.PublicKey, error) {
+	path := filepath.Join(home, sharedFile)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return key.Public().(ed25519.PublicKey), nil
+	keys, err := ParseKeys(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it, and the next covey up makes it", path, err)
+	}
+	return keys, nil
+}
+
+// PublicKeys returns the public halves of the keys that sign the operator's merges here: the operator's, if
+// it was needed, and those of teams that other hosts may run, too.
+func PublicKeys(home string) ([]ed25519.PublicKey, error) {
+	keys, err := sharedKeys(home)
+	if err != nil {
+		return nil, err
+	}
+	key, err := readKey(home)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return keys, nil
+	case err != nil:
+		return nil, err
+	}
+	return append([]ed25519.PublicKey{key.Public().(ed25519.PublicKey)}, keys...), nil
 }
 
 // FormatKey returns a public key as a file has it.

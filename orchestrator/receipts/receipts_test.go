@@ -7,9 +7,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/nats-io/nkeys"
 )
 
 // merge is a merge with all that a receipt can have.
@@ -122,8 +125,8 @@ func TestCheck(t *testing.T) {
 // TestOneKey: teams that need the operator's key at the same time get the same one, and it stays.
 func TestOneKey(t *testing.T) {
 	home := t.TempDir()
-	if key, err := PublicKey(home); key != nil || err != nil {
-		t.Fatalf("there is a key: %v, %v", key, err)
+	if keys, err := PublicKeys(home); keys != nil || err != nil {
+		t.Fatalf("there is a key: %v, %v", keys, err)
 	}
 	keys := make([]ed25519.PrivateKey, 8)
 	var wait sync.WaitGroup
@@ -147,6 +150,50 @@ func TestOneKey(t *testing.T) {
 	must(t, os.WriteFile(KeyPath(home), []byte("torn"), 0o600))
 	if _, err := OperatorKey(home); err == nil || !strings.Contains(err.Error(), filepath.Base(KeyPath(home))) {
 		t.Errorf("a damaged key: %v", err)
+	}
+}
+
+// TestTeamKey: hosts that share the key of a team's servers sign with one key, which is not that one and
+// not that of another team, and each of them knows it afterwards.
+func TestTeamKey(t *testing.T) {
+	pair, err := nkeys.CreateUser()
+	must(t, err)
+	seed, err := pair.Seed()
+	must(t, err)
+	creds := filepath.Join(t.TempDir(), "crew.nk")
+	must(t, os.WriteFile(creds, append(seed, '\n'), 0o600))
+	one, two := t.TempDir(), t.TempDir()
+	first, err := TeamKey(one, creds, "crew")
+	must(t, err)
+	second, err := TeamKey(two, creds, "crew")
+	must(t, err)
+	other, err := TeamKey(two, creds, "other")
+	must(t, err)
+	again, err := TeamKey(two, creds, "crew")
+	must(t, err)
+	own, err := TeamKey(two, "", "crew")
+	must(t, err)
+	_, raw, err := nkeys.DecodeSeed(seed)
+	must(t, err)
+	if !first.Equal(second) || !again.Equal(first) || other.Equal(first) || own.Equal(first) || first.Equal(ed25519.NewKeyFromSeed(raw)) {
+		t.Error("the keys are not those that they should be")
+	}
+	public := func(keys ...ed25519.PrivateKey) (list []ed25519.PublicKey) {
+		for _, k := range keys {
+			list = append(list, k.Public().(ed25519.PublicKey))
+		}
+		return list
+	}
+	for home, want := range map[string][]ed25519.PublicKey{one: public(first), two: public(own, first, other)} {
+		if have, err := PublicKeys(home); err != nil || !reflect.DeepEqual(have, want) {
+			t.Errorf("known are %v (%v), want %v", have, err, want)
+		}
+	}
+	for _, bad := range []string{"", "text"} {
+		must(t, os.WriteFile(creds, []byte(bad), 0o600))
+		if _, err := TeamKey(one, creds, "crew"); err == nil || !strings.Contains(err.Error(), creds) {
+			t.Errorf("%q made a key: %v", bad, err)
+		}
 	}
 }
 

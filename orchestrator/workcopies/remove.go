@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -21,6 +22,7 @@ import (
 type Legacy struct {
 	Copies   []string `json:"copies,omitempty"`   // top folders of working copies in which all is committed
 	Branches []string `json:"branches,omitempty"` // branches that the team made and that are merged
+	Pushed   []string `json:"pushed,omitempty"`   // references to its merged work that the remote has
 	Kept     []Kept   `json:"kept,omitempty"`     // what stays
 
 	place   state.Place
@@ -31,6 +33,8 @@ type Legacy struct {
 	commits map[string]string // of all branches, by short name
 	own     map[string]string // branches with the team's work, and the commit that it left there; empty: any
 	targets map[string]bool   // branches that contain finished work
+	remote  *worktree.Remote
+	pushed  map[string]string // commits of Pushed
 }
 
 // Kept is what stays when its team is removed.
@@ -218,6 +222,39 @@ func (l *Legacy) lookAtBranches(ctx context.Context) error {
 	return nil
 }
 
+// LookElsewhere looks at the finished work that the team has pushed. What the remote does not say stays.
+func (l *Legacy) LookElsewhere(ctx context.Context) error {
+	if l.repo == nil {
+		return nil
+	}
+	refs := "refs/covey/" + l.place.Team + "/"
+	var err error
+	if l.remote, err = l.base.Remote(ctx); err == nil {
+		if l.pushed, err = l.remote.Refs(ctx, refs); err == nil && len(l.pushed) > 0 {
+			err = l.remote.Fetch(ctx, refs, refs)
+		}
+	}
+	if err != nil {
+		l.pushed = nil
+		l.Kept = append(l.Kept, Kept{Name: refs + " of the remote", Why: "it cannot be asked: " + texts.Preview(err.Error(), 200),
+			Show: fmt.Sprintf("git -C %s ls-remote origin '%s*'", l.repo.Top, refs)})
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.pushed)) {
+		merged, err := l.merged(ctx, l.pushed[name])
+		switch {
+		case err != nil:
+			return err
+		case merged:
+			l.Pushed = append(l.Pushed, name)
+		default:
+			l.Kept = append(l.Kept, Kept{Name: name + " of " + l.remote.String(), Why: "it is not merged",
+				Show: fmt.Sprintf("git -C %s log %s --not %s", l.repo.Top, name, strings.Join(slices.Sorted(maps.Keys(l.targets)), " "))})
+		}
+	}
+	return nil
+}
+
 // merged reports whether a branch with finished work contains all of a commit.
 func (l *Legacy) merged(ctx context.Context, commit string) (bool, error) {
 	for name := range l.targets {
@@ -239,6 +276,15 @@ func (l *Legacy) Remove(ctx context.Context) error {
 	for _, top := range l.Copies {
 		if err := l.base.Discard(ctx, top); err != nil {
 			return err
+		}
+	}
+	for _, name := range l.Pushed {
+		gone := worktree.Step{From: l.pushed[name], Why: "covey: its team was removed"}
+		if err := l.remote.Push(ctx, name, gone); err != nil {
+			return fmt.Errorf("remove %s of %s: %w", name, l.remote, err)
+		}
+		if err := l.repo.Move(ctx, name, gone); err != nil {
+			return fmt.Errorf("remove %s: %w", name, err)
 		}
 	}
 	if err := l.base.Drop(ctx); err != nil {

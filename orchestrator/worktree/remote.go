@@ -67,16 +67,30 @@ func (r *Remote) run(ctx context.Context, args ...string) ([]byte, error) {
 
 // At returns the commit of a reference of the remote; empty: it has none.
 func (r *Remote) At(ctx context.Context, ref string) (string, error) {
-	out, err := r.run(ctx, "ls-remote", "--", r.url, ref)
-	for text := range strings.Lines(string(out)) {
-		if id, name, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\t"); name == ref {
-			return id, err
-		}
-	}
-	return "", err
+	all, err := r.Refs(ctx, ref)
+	return all[ref], err
 }
 
-// Push sets a reference of the remote to step.To, if it is still at step.From. The error wraps
+// Refs returns the references of the remote with a name, or below one that ends with a slash, and their
+// commits.
+func (r *Remote) Refs(ctx context.Context, name string) (map[string]string, error) {
+	pattern := name
+	if strings.HasSuffix(name, "/") {
+		pattern += "*"
+	}
+	out, err := r.run(ctx, "ls-remote", "--", r.url, pattern)
+	all := map[string]string{}
+	for text := range strings.Lines(string(out)) {
+		id, ref, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\t")
+		if ref == name || pattern != name && strings.HasPrefix(ref, name) { // the pattern matches ends of names, too
+			all[ref] = id
+		}
+	}
+	return all, err
+}
+
+// Push sets a reference of the remote to step.To, or removes it for an empty one, if it is still at
+// step.From. The error wraps
 // ErrMoved if it is elsewhere.
 func (r *Remote) Push(ctx context.Context, ref string, step Step) error {
 	_, err := r.run(ctx, "push", "--quiet", "--no-verify", "--no-recurse-submodules", "--no-follow-tags", "--no-signed",

@@ -134,9 +134,13 @@ func (h *hostProcess) lead() error {
 	return lead.Keep(ctx, func(replica.Status) {})
 }
 
-// serve answers requests. A store that is lost does not end the host: it must not acknowledge
-// anything after that, until Keep notices.
+// serve answers requests, and ends the host once its store is lost, as a run ends.
 func (h *hostProcess) serve(ctx context.Context) {
+	go func() {
+		<-h.Lost()
+		h.tell(tell{Err: h.Cause().Error()})
+		os.Exit(3)
+	}()
 	for a := range h.asks {
 		go func() {
 			answer, err := h.do(ctx, a)

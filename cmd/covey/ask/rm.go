@@ -55,7 +55,7 @@ journal, transcripts, and the members' git working copies and merged branches. T
 team must not run. covey lists what goes and what stays, and asks; elsewhere than on
 a terminal, --yes agrees. The next "covey up" begins anew.
 
-Unmerged work is never removed: branches that are not merged stay, and a team with
+Unmerged work is never removed: branches that are not merged stay, pushed ones too, and a team with
 uncommitted work in a working copy stays as it is. Your files, the spec and the trust
 in it stay, too.`,
 		Example: `  covey rm
@@ -165,10 +165,14 @@ func removalOf(ctx context.Context, env *cli.Env, p state.Place) removal {
 // look looks at the team's repository.
 func (r *removal) look(ctx context.Context, env *cli.Env) (err error) {
 	var filters []worktree.Filter
-	if team, err := configs.LoadWith(cli.SpecOf(r.place), configs.Options{Version: env.Version}); err == nil {
+	team, specErr := configs.LoadWith(cli.SpecOf(r.place), configs.Options{Version: env.Version})
+	if specErr == nil {
 		filters = trust.TrustedFilters(ctx, team)
 	}
 	r.Legacy, err = workcopies.LegacyOf(ctx, workcopies.GitFor(r.place, filters), r.place)
+	if err == nil && specErr == nil && team.Bus.Given() {
+		err = r.Legacy.LookElsewhere(ctx)
+	}
 	return err
 }
 
@@ -238,6 +242,9 @@ func (r removal) text() string {
 	}
 	for _, branch := range r.Branches {
 		line("  ", "remove the branch %s, which is merged", branch)
+	}
+	for _, name := range r.Pushed {
+		line("  ", "remove %s of the remote, which is merged", name)
 	}
 	for _, k := range r.Kept {
 		line("  ", "keep %s: %s", k.Name, k.Why)
