@@ -157,10 +157,14 @@ func (l *Link) streams(ctx context.Context) (records, lines *jetStream, texts *j
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		objects, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, Replicas: records.CachedInfo().Config.Replicas})
 	}
+	var stored jetstream.Stream
+	if err == nil {
+		stored, err = l.js.Stream(ctx, "OBJ_"+name)
+	}
 	if err != nil {
 		return nil, nil, nil, l.streamError(err)
 	}
-	return records, lines, &jetObjects{objects, &jetStream{js: l.js, name: "OBJ_" + name}, name}, nil
+	return records, lines, &jetObjects{ObjectStore: objects, stream: &jetStream{l.js, stored, "OBJ_" + name}, bucket: name, whole: map[string]bool{}}, nil
 }
 
 // stream returns a stream. A takeover must need nothing but the stream's own leader, so it is only
@@ -194,7 +198,7 @@ func (l *Link) streamError(err error) error {
 			ErrServers, l.config.Creds, l.config.Team, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders), errors.Is(err, errNoLeader),
 		errors.As(err, &api) && api.ErrorCode == notReady:
-		return fmt.Errorf("%w have no leader for the team: at least two of three must run and reach each other: %w", ErrServers, err)
+		return fmt.Errorf("%w have no leader for the team: at least two of three must run, reach each other and have room on their disks: %w", ErrServers, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w have no JetStream for this account; covey nats config prints how to enable it: %w", ErrServers, err)
 	}

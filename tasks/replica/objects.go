@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
@@ -25,19 +28,67 @@ type jetObjects struct {
 	jetstream.ObjectStore
 	stream *jetStream // what the objects are stored in
 	bucket string
+
+	putting sync.RWMutex // read while an object is put
+	mu      sync.Mutex
+	whole   map[string]bool // ids of the objects that this process has stored
 }
 
 func (o *jetObjects) put(name string, content io.Reader) error {
 	seeker, again := content.(io.Seeker)
 	for begun := time.Now(); ; time.Sleep(retryEvery) {
-		ctx, cancel := context.WithTimeout(context.Background(), objectWait)
-		_, err := o.Put(ctx, jetstream.ObjectMeta{Name: name}, content)
-		cancel()
+		err := o.putOnce(name, content)
+		if err != nil {
+			o.tidy()
+		}
 		if err == nil || !again || time.Since(begun) > objectWait || errors.Is(publishError(err), store.ErrRefused) {
 			return err
 		}
 		if _, err := seeker.Seek(0, io.SeekStart); err != nil {
 			return err
+		}
+	}
+}
+
+func (o *jetObjects) putOnce(name string, content io.Reader) error {
+	o.putting.RLock()
+	defer o.putting.RUnlock()
+	ctx, cancel := context.WithTimeout(context.Background(), objectWait)
+	defer cancel()
+	info, err := o.Put(ctx, jetstream.ObjectMeta{Name: name}, content)
+	if err == nil {
+		o.mu.Lock()
+		o.whole[info.NUID] = true
+		o.mu.Unlock()
+	}
+	return err
+}
+
+// tidy removes what puts of this process have left that failed, once the servers answer: each try would
+// leave another copy, until their disks are full.
+func (o *jetObjects) tidy() {
+	o.putting.Lock()
+	defer o.putting.Unlock()
+	const random = 12 // characters of an id that are those of the process, of inboxes and of objects
+	mine := strings.TrimPrefix(nats.NewInbox(), nats.InboxPrefix)[:random]
+	begin := "$O." + o.bucket + ".C."
+	for begun := time.Now(); time.Since(begun) < objectWait; time.Sleep(retryEvery) {
+		ctx, cancel := context.WithTimeout(context.Background(), requestWait)
+		info, err := o.stream.Info(ctx, jetstream.WithSubjectFilter(begin+">"))
+		if err == nil {
+			for subject := range info.State.Subjects {
+				id := strings.TrimPrefix(subject, begin)
+				o.mu.Lock()
+				whole := o.whole[id]
+				o.mu.Unlock()
+				if err == nil && !whole && strings.HasPrefix(id, mine) {
+					err = o.stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
+				}
+			}
+		}
+		cancel()
+		if err == nil {
+			return
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestTextsOfServers(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("without a quorum: %v", err)
 	}
-	said(t, connect(t, crew, replica.Candidate{}), "have no leader for the team: at least two of three must run and reach each other")
+	said(t, connect(t, crew, replica.Candidate{}), "have no leader for the team: at least two of three must run, reach each other and have room on their disks")
 	p.kill("a")
 	said(t, connect(t, crew, replica.Candidate{}), "do not answer: "+crew.URL[0], "start them, or correct bus.url")
 }
