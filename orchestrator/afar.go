@@ -118,6 +118,10 @@ func (a *afarHome) Passed(ctx context.Context, p port.Passed) error {
 
 // Tool implements port.Home.
 func (a *afarHome) Tool(ctx context.Context, c port.ToolCall) (agent.ToolResult, error) {
+	if c.Command {
+		reply, err := a.h.command(ctx, a.s.Member.Name, c.Tool, c.Call.Input)
+		return agent.ToolResult{Response: reply}, err
+	}
 	names := teamtools.NamesFor(a.s.Member.CurrentAgent())
 	if c.Program {
 		names = teamtools.MCPNames

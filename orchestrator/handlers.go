@@ -47,10 +47,10 @@ func (q commands) handlers() []api.Handler {
 		api.VerbStanding.Handle(func(ctx context.Context, ref api.TaskRef) (api.Standing, error) {
 			return merging.StandingOf(ctx, t.Store, ref.ID)
 		}),
-		api.VerbCreate.Handle(q.create),
-		api.VerbUpdate.Handle(q.update),
-		api.VerbClaim.Handle(q.claim),
-		api.VerbSend.Handle(q.send),
+		api.VerbCreate.Handle(passedOn(q, verbCreate, q.create)),
+		api.VerbUpdate.Handle(passedOn(q, verbUpdate, q.update)),
+		api.VerbClaim.Handle(passedOn(q, verbClaim, q.claim)),
+		api.VerbSend.Handle(passedOn(q, verbSend, q.send)),
 		api.VerbTool.Handle(t.tools.Call),
 		api.VerbInterrupt.Handle(q.interrupt),
 		api.VerbHold.Handle(q.hold),

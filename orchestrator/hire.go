@@ -95,14 +95,18 @@ func (t *team) hire(ctx context.Context) (repairs []string, err error) {
 		return nil, err
 	}
 	t.hooks.Use(runner, t.o.hooks())
-	for _, step := range []func(context.Context) error{
+	steps := []func(context.Context) error{
 		t.copies.Open, t.Merges.Open, t.crew.SeatAll, t.crew.ReleaseTasksOfRemoved, t.copies.Retire, t.openAccounts,
-	} {
+	}
+	if t.hosted != nil {
+		steps = steps[:3] // who is a member here is not known yet
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if t.only.Setup {
+	if t.only.Setup || t.hosted != nil {
 		return repairs, nil
 	}
 	return repairs, t.times.Replace(ctx, t.o.team()) // before Status can be called

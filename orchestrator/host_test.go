@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/port"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // cable connects a coordinator with one node at a time, in one process. All that it carries is JSON.
@@ -190,13 +192,13 @@ func (a *afar) host(name string) (p *plug, stop func()) {
 	return p, stop
 }
 
-// options are those of the coordinator.
-func (a *afar) options() orchestrator.Options {
+// options are those of the coordinator, with these members on the node.
+func (a *afar) options(away ...string) orchestrator.Options {
 	return orchestrator.Options{Overrides: orchestrator.Overrides{Nodes: a.cable, On: func(member string) []string {
-		if member == "lead" {
-			return nil
+		if slices.Contains(away, member) {
+			return []string{"big"}
 		}
-		return []string{"big"}
+		return nil
 	}}}
 }
 
@@ -212,7 +214,7 @@ func TestMembersAfar(t *testing.T) {
 	files["gate.sh"] = "#!/bin/sh\nls ana.txt ben.txt 2>/dev/null | grep . && touch ran.log\n"
 	a := newAfar(t, files)
 	a.host("one")
-	ending := a.Run(a.options())
+	ending := a.Run(a.options("ana", "ben"))
 	a.Want(ending, orchestrator.CodeDone, "all work is done")
 	if got := a.Git("show HEAD:ana.txt HEAD:ben.txt"); got != "ana\nben" {
 		t.Errorf("merged is %q", got)
@@ -237,5 +239,83 @@ func TestMembersAfar(t *testing.T) {
 	}
 	if seen["tool_result"] != 2 || seen["member_started"] != 1 {
 		t.Errorf("the lines of ana are %v", seen)
+	}
+}
+
+// asks sends requests about ana as a node would, in ana's first life.
+func (a *afar) asks(t *testing.T) {
+	t.Helper()
+	for _, c := range []struct{ node, verb, in, want string }{
+		{"two", "create", `{"subject":"C"}`, port.ErrNoSeat.Error()}, // ana is not there
+		{"one", "send", `{"to":"ben","text":"hello","as":"lead"}`, `"ids":`},
+		{"one", "claim", `{"id":"99","as":"ben","force":true}`, "99"},
+		{"one", "down", `{}`, "no command"},
+	} {
+		in := `{"member":"ana","life":1,"tool":{"tool":"` + c.verb + `","command":true,"call":{"Input":` + c.in + `}}}`
+		out, err := a.ask(t.Context(), c.node, "ana", "ask", json.RawMessage(in))
+		if got := fmt.Sprint(string(out), err); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.verb, got, c.want)
+		}
+	}
+	sent := teamtest.Of[struct{ From, To, Text string }](a.Rig, "message")
+	if i := slices.IndexFunc(sent, func(m struct{ From, To, Text string }) bool { return m.Text == "hello" }); i < 0 || sent[i].From != "ana" {
+		t.Errorf("the messages are %v", sent)
+	}
+}
+
+// TestNodeIsGone: a member whose host dies in the middle of a turn goes on when the host is back: with its
+// task, if the host has only begun anew, and else with a task that has become open meanwhile.
+func TestNodeIsGone(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"lost": true, "restarted": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := teamtest.GroveFiles("", "echo ben >ben.txt", afarGate)
+			work := teamtest.YAMLText("test -e hung.log || { touch hung.log; exec tail -f /dev/null; }; echo ana >ana.txt")
+			files["ana.yaml"] = `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: Bash, input: {command: ` + work + `}}]
+  - say: again
+  - call: [{tool: Bash, input: {command: ` + work + `}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: done, times: -1}
+`
+			files["team.yaml"] = strings.Replace(files["team.yaml"], "ana: {model: ana}", "ana: {model: ana, self_claim: true}", 1)
+			files["gate.sh"] = "#!/bin/sh\nls ana.txt ben.txt 2>/dev/null | grep .\n"
+			a := newAfar(t, files)
+			first, stop := a.host("one")
+			o := a.Orchestrator(a.options("ana"))
+			ended := make(chan orchestrator.Ending, 1)
+			go func() {
+				e, err := o.Run(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				ended <- e
+			}()
+			hung := filepath.Join(a.node.Place().Worktrees(), "ana", "hung.log")
+			testkit.Eventually(t, "ana to work", func() bool {
+				_, err := os.Stat(hung)
+				return err == nil
+			})
+			a.asks(t)
+			first.cut(lost)
+			stop()
+			a.host("one")
+			a.Want(<-ended, orchestrator.CodeDone, "all work is done")
+			a.CompletedOnce()
+			if got := a.Git("ls-tree --name-only HEAD ana.txt ben.txt"); got != "ana.txt\nben.txt" {
+				t.Errorf("merged is %q\n%s", got, teamtest.Show(a.Lines.All()))
+			}
+			released := 0
+			for _, c := range teamtest.Of[tasks.Change](a.Rig, "task") {
+				if c.Op == tasks.Released && c.Task.ID == "1" {
+					released++
+				}
+			}
+			if lost != (released > 0) {
+				t.Errorf("the task became open %d times", released)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,6 +76,8 @@ type seatBuilder struct {
 	tools     *mcp.Server  // serves agent programs over MCP
 	servers   *mcp.Clients // MCP servers of the spec and of plugins
 	roster    *port.Roster // members on other hosts; nil: there are none
+	// command carries out a command of a member on another host.
+	command func(ctx context.Context, member, verb string, in json.RawMessage) (json.RawMessage, error)
 }
 
 // opened is what a run has opened before it makes its team.
@@ -132,6 +135,7 @@ func newTeam(
 			Environ: builder.environ, Terminal: o.opts.Terminal, Page: func() string { return withoutToken(o.opts.Page.URL()) },
 		}),
 	}
+	builder.command = commands{t}.forMember
 	if this.hosted != nil {
 		this.hosted.team = t
 	}

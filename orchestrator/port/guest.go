@@ -21,6 +21,7 @@ import (
 type Copies interface {
 	Give(ctx context.Context, member string, last worktree.Snapshot) (worktree.Snapshot, error)
 	Take(ctx context.Context, member string, s worktree.Snapshot, files bool) error
+	Resume(ctx context.Context, member string, s worktree.Snapshot) (rescued string, err error)
 }
 
 // Guest is one life of a member on a node. It gives the member its work, and is its way to its team.
@@ -48,8 +49,15 @@ func newGuest(from From, order SeatOrder, link Link, copies Copies, stop context
 // Order returns what the life began with.
 func (g *Guest) Order() SeatOrder { return g.order }
 
-// TakeCopy brings the working copy to what the coordinator's has. Nobody may work there.
-func (g *Guest) TakeCopy(ctx context.Context) error { return g.take(ctx, g.order.Copy) }
+// TakeCopy brings the working copy to what the coordinator's has, before the life begins.
+func (g *Guest) TakeCopy(ctx context.Context) error {
+	rescued, err := g.copies.Resume(ctx, g.Member, g.order.Copy)
+	if err != nil || rescued == "" {
+		return err
+	}
+	return g.ReportEvent(ctx, events.Event{Member: g.Member, Data: events.Warning{
+		Text: "it has worked elsewhere meanwhile; what was left on this host is " + rescued + " of the repository there"}})
+}
 
 // take brings the working copy to what the coordinator's has.
 func (g *Guest) take(ctx context.Context, s worktree.Snapshot) error {

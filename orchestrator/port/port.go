@@ -96,6 +96,7 @@ type Passed struct {
 type ToolCall struct {
 	Tool    string            `json:"tool"`
 	Program bool              `json:"program,omitempty"` // Tool is the name for agent programs
+	Command bool              `json:"command,omitempty"` // Tool is a command of covey, as in the member's shell
 	Call    agent.ToolCall    `json:"call"`
 	Copy    worktree.Snapshot `json:"copy"` // what the member's copy has; zero: as last time
 }

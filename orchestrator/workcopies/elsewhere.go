@@ -2,9 +2,12 @@ package workcopies
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // A member that works on another host has a working copy there and one on the coordinator's host,
@@ -39,7 +42,65 @@ func (t *Trees) Give(ctx context.Context, member string, last worktree.Snapshot)
 	if err != nil {
 		return now, fmt.Errorf("push the working copy of %s: %w", member, err)
 	}
-	return now, nil
+	return now, t.exchanged(ctx, member, now)
+}
+
+// keyCopy is the store key of what the copies of a member have last exchanged, the newest last.
+func keyCopy(member string) string { return "copy/" + member }
+
+// keptCopies is how many exchanges are remembered: a kill may come before the other host knows the newest.
+const keptCopies = 2
+
+// exchanged remembers what the copies of a member have exchanged.
+func (t *Trees) exchanged(ctx context.Context, member string, s worktree.Snapshot) error {
+	var known []worktree.Snapshot
+	if err := tasks.ReadValue(ctx, t.deps.Store, keyCopy(member), &known); err != nil {
+		return err
+	}
+	known = append(known, s)
+	return t.deps.Store.Put(ctx, keyCopy(member), texts.Encode(known[max(0, len(known)-keptCopies):]))
+}
+
+// Resume is Take for a member whose life before may have left work here that was not given. If the other
+// host has only what this one has given or taken, what the copy has since is kept. Otherwise the member has
+// worked elsewhere meanwhile: then that counts, and what was here is kept as a reference of the repository,
+// whose name Resume returns.
+func (t *Trees) Resume(ctx context.Context, member string, s worktree.Snapshot) (rescued string, err error) {
+	own, _, err := t.Copy(ctx, member)
+	if err != nil || own == nil || s.Head == "" {
+		return "", err
+	}
+	var known []worktree.Snapshot
+	if err := errors.Join(t.fetchCopy(ctx, member, s), tasks.ReadValue(ctx, t.deps.Store, keyCopy(member), &known)); err != nil {
+		return "", err
+	}
+	for _, k := range known {
+		if t.sameTree(ctx, k.Commit, s.Commit) {
+			return "", t.Take(ctx, member, s, false)
+		}
+	}
+	if known != nil {
+		rescued = fmt.Sprintf("refs/covey/rescue/%s/%s/%.12s", t.deps.Team().Name, member, s.Commit)
+		if err := own.Rescue(ctx, rescued, "covey: work of "+member+" that its team does not have"); err != nil {
+			return "", fmt.Errorf("keep the work of %s: %w", member, err)
+		}
+	}
+	return rescued, t.Take(ctx, member, s, true)
+}
+
+// fetchCopy fetches what another host has given.
+func (t *Trees) fetchCopy(ctx context.Context, member string, s worktree.Snapshot) error {
+	if _, err := t.ground.repo.Commit(ctx, s.Commit); err == nil {
+		return nil
+	}
+	remote, err := t.Remote(ctx)
+	if err != nil {
+		return err
+	}
+	if err := remote.Fetch(ctx, t.copyRef(member), t.copyRef(member)); err != nil {
+		return fmt.Errorf("fetch the working copy of %s: %w", member, err)
+	}
+	return nil
 }
 
 // sameTree reports whether two commits have the same files. They need not exist.
@@ -62,15 +123,8 @@ func (t *Trees) Take(ctx context.Context, member string, s worktree.Snapshot, fi
 	if err != nil || own == nil || s.Head == "" {
 		return err
 	}
-	ref := t.copyRef(member)
-	if _, err := t.ground.repo.Commit(ctx, s.Commit); err != nil {
-		remote, err := t.Remote(ctx)
-		if err != nil {
-			return err
-		}
-		if err := remote.Fetch(ctx, ref, ref); err != nil {
-			return fmt.Errorf("fetch the working copy of %s: %w", member, err)
-		}
+	if err := t.fetchCopy(ctx, member, s); err != nil {
+		return err
 	}
 	if files {
 		err = own.Restore(ctx, s)
@@ -80,5 +134,5 @@ func (t *Trees) Take(ctx context.Context, member string, s worktree.Snapshot, fi
 	if err != nil {
 		return fmt.Errorf("the working copy of %s: %w", member, err)
 	}
-	return nil
+	return t.exchanged(ctx, member, s)
 }
