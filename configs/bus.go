@@ -64,7 +64,9 @@ func (r *resolver) bus(s *busSpec) Bus {
 		}
 		b.URL = append(b.URL, u.String())
 	}
-	b.Creds = r.Path(s.creds, "creds file")
+	if !r.opts.Node {
+		b.Creds = r.Path(s.creds, "creds file")
+	}
 	return b
 }
 

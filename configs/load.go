@@ -29,6 +29,8 @@ type Options struct {
 	// Managed are the folders of an administrator whose policies hold, whatever the spec extends
 	// (settings.ManagedFolders); nil: none.
 	Managed []string
+	// Node reads the spec of a team that another host runs: files that only that host needs may be missing.
+	Node bool
 	// Lookup returns the variables that values of `env` name; nil means os.LookupEnv.
 	Lookup func(name string) (string, bool)
 	// Incomplete gets what could be read of a spec with mistakes, in which others may be found, such as

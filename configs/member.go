@@ -44,6 +44,7 @@ type Member struct {
 	Memory string
 	Role   string   // matched by wants.role of tasks; never empty
 	Labels []string // matched by wants.labels of tasks; may be nil
+	On     []string // labels of the node that carries it; empty: the host that runs the team does
 	// Template is the template that it was added from; empty for the members of the spec.
 	Template string
 	Spawns   []string // the templates that it may add teammates from; only the lead may
@@ -86,6 +87,7 @@ type memberSpec struct {
 	promptFile   yaml.Value[string]
 	permissions  permissionSpec
 	dependsOn    yaml.List[yaml.Value[string]]
+	on           yaml.List[yaml.Value[string]]
 	restart      restartSpec
 	count        yaml.Value[int] // of a teammate only
 	max          yaml.Value[int] // of a template only
@@ -209,6 +211,8 @@ func (m *memberSpec) teamworkFields() []yaml.Field {
 			Doc: "required: it may only read until its plan is approved. none: it needs no plan. Default: none."},
 		{Key: "depends_on", Part: yaml.Texts(&m.dependsOn),
 			Doc: "Members that must have no open work before it gets any."},
+		{Key: "on", Part: yaml.Texts(&m.on),
+			Doc: "The labels, or the name, of the node that carries it. Default: the host that runs the team does."},
 		{Key: "restart", Part: yaml.Object(&m.restart.at, m.restart.fields()),
 			Doc: "How often it is restarted when its agent or a turn fails, before it leaves. Default: an agent program that " +
 				"dies is restarted three times in a row, nothing else is."},

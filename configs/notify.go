@@ -108,7 +108,9 @@ func (r noticeRules) target(n *Notify, to *targetSpec) {
 		r.Fail(to.secret.At.At, "secret_file belongs to a webhook; remove it")
 	}
 	n.Command = yaml.Arguments(to.command)
-	n.SecretFile = r.Path(to.secret, "secret file")
+	if !r.opts.Node {
+		n.SecretFile = r.Path(to.secret, "secret file")
+	}
 	if u := r.WebURL(to.webhook); u != nil {
 		n.Webhook = u.String()
 		if yaml.GoesOpen(u) {

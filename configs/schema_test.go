@@ -151,21 +151,22 @@ func TestSchemaDescribes(t *testing.T) {
 func TestKeys(t *testing.T) {
 	want := map[string]string{
 		"": "covey requires name goal workspace models agents defaults lead teammates templates tasks gates hooks settings plugins fail_closed " +
-			"mcp_servers worktree merge git protect sandbox budget schedules gateway bus extends keep on_ask ask_limit " +
+			"mcp_servers worktree merge git protect sandbox budget schedules gateway bus nodes extends keep on_ask ask_limit " +
 			"complete_on_pass others_tasks notify web",
+		"nodes":       "labels",
 		"sandbox":     "write level network read deny_read unix limits hooks wider",
 		"mcp_servers": "command env cwd url headers key_file",
 		"models":      "provider base_url model script recording api key_file max_output thinking temperature stream_idle headers fallback",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
 		"teammates": "count agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox gateway",
+			"owns self_claim plan depends_on on restart rotate memory limits role labels sandbox gateway",
 		"templates": "max agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox gateway",
+			"owns self_claim plan depends_on on restart rotate memory limits role labels sandbox gateway",
 		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox gateway",
+			"owns self_claim plan depends_on on restart rotate memory limits role labels sandbox gateway",
 		"defaults": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox gateway",
+			"owns self_claim plan depends_on on restart rotate memory limits role labels sandbox gateway",
 		"defaults.permissions":      "allow ask deny",
 		"defaults.permissions.deny": "rule mandatory",
 		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd background",

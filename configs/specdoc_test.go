@@ -46,7 +46,7 @@ func documented() map[string][]yaml.Field {
 		"hookGroup": group.fields(), "hook": hook.commonFields("command"),
 		"worktree": work.worktree.fields(), "merge": work.merge.fields(), "budget": work.budget.fields(),
 		"restart": (&restartSpec{}).fields(), "schedule": due.fields(),
-		"notify": (&notifySpec{}).fields(), "target": (&targetSpec{}).fields(), "web": work.web.fields(), "bus": work.bus.fields(), "sandbox": work.sandbox.fields(), "git": work.git.fields(),
+		"notify": (&notifySpec{}).fields(), "target": (&targetSpec{}).fields(), "web": work.web.fields(), "bus": work.bus.fields(), "node": (&nodeSpec{}).fields(), "sandbox": work.sandbox.fields(), "git": work.git.fields(),
 		"commandHook": hook.commandFields(), "httpHook": hook.httpFields(),
 		"promptHook": hook.promptFields(), "toolHook": hook.toolFields(), "policy": (&policySpec{}).fields(),
 	}

@@ -68,6 +68,7 @@ type Team struct {
 	Notify          []Notify // in file order
 	Web             Web
 	Bus             Bus
+	Nodes           []Node // in file order
 
 	// Warnings are about things that are legal but look like mistakes.
 	Warnings []yaml.Problem
@@ -292,6 +293,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 		t.Plugins = append(t.Plugins, dir)
 	}
 	r.teamwork(t, s)
+	r.nodes(t, s)
 	gates.gatePrograms(t, &s.gates)
 	r.keepTo(t, s)
 	return t

@@ -35,6 +35,7 @@ type teamworkSpec struct {
 	notify         yaml.List[notifySpec]
 	web            webSpec
 	bus            busSpec
+	nodes          []yaml.Entry[nodeSpec]
 }
 
 // fields returns these keys, in the order in which docs/spec.md and the schema show them.
@@ -72,6 +73,8 @@ func (s *teamworkSpec) fields() []yaml.Field {
 			Doc: "How people reach the web page of the team."},
 		{Key: "bus", Part: yaml.Object(&s.bus.at, s.bus.fields()),
 			Doc: "The NATS servers that keep the team's data, so that another host can continue the team. Default: this host does."},
+		{Key: "nodes", Part: yaml.Dict(&s.nodes, "a mapping from names to nodes", nodePart),
+			Doc: "Other hosts that run `covey node` and carry members."},
 	}
 }
 

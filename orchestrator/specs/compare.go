@@ -119,6 +119,7 @@ func memberKeys(was, now configs.Member) []string {
 		{"depends_on", func(m configs.Member) any { return m.DependsOn }},
 		{"restart", func(m configs.Member) any { return m.Restart }},
 		{"rotate", func(m configs.Member) any { return m.Rotate }},
+		{"on", func(m configs.Member) any { return m.On }},
 		{"memory", func(m configs.Member) any { return m.Memory }},
 		{"sandbox", func(m configs.Member) any { return m.Sandbox }},
 		{"limits", func(m configs.Member) any { return m.Limits }},
@@ -153,6 +154,7 @@ func teamKeys(was, now *configs.Team) []string {
 		{"others_tasks", func(t *configs.Team) any { return t.ReadOthersTasks }},
 		{"notify", func(t *configs.Team) any { return t.Notify }},
 		{"web", func(t *configs.Team) any { return t.Web }},
+		{"nodes", func(t *configs.Team) any { return t.Nodes }},
 		{"keep", func(t *configs.Team) any { return t.Keep }},
 	}, was, now)
 }
