@@ -147,7 +147,7 @@ func (u Unknown) MarshalJSON() ([]byte, error) { return u.JSON, nil }
 var decoders = sync.OnceValue(func() map[string]func(json.RawMessage) Data {
 	byName := map[string]func(json.RawMessage) Data{}
 	for _, data := range []Data{
-		TeamStarted{}, TeamWaits{}, Bus{}, TeamEnded{}, BudgetUse{}, MemberUse{}, Coordination{}, SpecChanged{}, ScheduleRan{}, Notified{},
+		TeamStarted{}, TeamWaits{}, Bus{}, NodeChanged{}, MemberPlaced{}, TeamEnded{}, BudgetUse{}, MemberUse{}, Coordination{}, SpecChanged{}, ScheduleRan{}, Notified{},
 		AfterTurn{}, Warning{}, Notification{},
 		MemberStarted{}, MemberEnded{}, MemberLeft{}, MemberHeld{}, MemberResumed{}, MemberRestarts{}, AgentChanged{},
 		WatchdogFound{}, NeedsAttention{}, AttentionOver{}, Limited{}, LoggedOut{}, Waiting{}, SettingUp{}, Sandboxed{}, SandboxDenied{}, Rotated{}, FreshSession{}, ProgramStarts{}, ProgramRestarts{},

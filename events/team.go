@@ -36,6 +36,19 @@ type (
 		Acked   time.Time `json:"acked,omitzero"`    // when they acknowledged something last; zero: unknown
 		Unsafe  string    `json:"unsafe,omitempty"`  // why they may lose data; empty: they do not
 	}
+	// NodeChanged is written when a node joins, is away, lost or here again, drains, or leaves.
+	NodeChanged struct {
+		Node     string   `json:"node"`
+		State    string   `json:"state"` // here, away, lost or left
+		Labels   []string `json:"labels,omitempty"`
+		Places   int      `json:"places"`
+		Version  string   `json:"version,omitempty"`  // of covey there
+		Draining bool     `json:"draining,omitempty"` // it takes no more members
+	}
+	// MemberPlaced is written when a member gets a place on a node.
+	MemberPlaced struct {
+		Node string `json:"node"`
+	}
 	// TeamEnded is the last line of each run that was not killed.
 	TeamEnded struct {
 		Reason   string         `json:"reason"`
@@ -78,6 +91,12 @@ func (b Bus) String() string {
 
 // Bad reports whether people have to look at it.
 func (b Bus) Bad() bool { return !b.Quorum || b.Unsafe != "" }
+
+// Type implements Data.
+func (NodeChanged) Type() string { return "node_changed" }
+
+// Type implements Data.
+func (MemberPlaced) Type() string { return "member_placed" }
 
 // Type implements Data.
 func (TeamEnded) Type() string { return "team_ended" }

@@ -54,6 +54,7 @@ type Status struct {
 	Started   time.Time      `json:"started"`
 	Elapsed   time.Duration  `json:"elapsed_ns"` // since Started, until the run ended
 	Members   []MemberStatus `json:"members"`    // the lead first
+	Nodes     []NodeStatus   `json:"nodes,omitempty"`
 	Tasks     TaskCounts     `json:"tasks"`
 	Work      WorkCounts     `json:"work"`
 	Attached  int            `json:"attached"` // operators attached now
@@ -109,7 +110,8 @@ type ScheduleStatus struct {
 type MemberStatus struct {
 	Name       string      `json:"name"`
 	Lead       bool        `json:"lead"`
-	Agent      string      `json:"agent"` // builtin/script, …
+	Agent      string      `json:"agent"`          // builtin/script, …
+	Node       string      `json:"node,omitempty"` // the host that carries it; empty: the one that runs the team does
 	State      MemberState `json:"state"`
 	Doing      string      `json:"doing,omitempty"` // the running tool call or hook, on one line
 	Turn       int         `json:"turn"`            // counts from 1; 0 before the first
@@ -140,6 +142,14 @@ type MemberStatus struct {
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	// LimitedUntil is when a member of state Limited tries again.
 	LimitedUntil time.Time `json:"limited_until,omitzero"`
+}
+
+// NodeStatus describes a host that carries members, besides the one that runs the team.
+type NodeStatus struct {
+	events.NodeChanged
+	Since   time.Time `json:"since"`             // of its state
+	Members []string  `json:"members,omitempty"` // those that sit there
+	Free    int       `json:"free"`              // places
 }
 
 // SetTask sets the member's task in progress. own are the indexes in all of its tasks.

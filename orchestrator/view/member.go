@@ -22,6 +22,9 @@ type Member struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session,omitempty"`
 
+	// Node is the host that carries it; empty: the one that runs the team does.
+	Node string `json:"node,omitempty"`
+
 	// State is decided from Stage and from what it waits for (Member.decide).
 	State api.MemberState `json:"state"`
 	Since time.Time       `json:"since,omitzero"` // when State began

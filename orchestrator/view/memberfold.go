@@ -104,6 +104,8 @@ func (s memberFold) apply(l events.Event) bool {
 		}
 	case events.SandboxDenied:
 		s.member(l.Member).deny(cut(e.Access + " " + e.Path))
+	case events.MemberPlaced:
+		s.member(l.Member).Node = e.Node
 	case events.SettingUp:
 		s.member(l.Member).Doing = cut(e.Doing)
 	case events.Rotated:

@@ -52,6 +52,8 @@ type State struct {
 	Members []*Member `json:"members,omitempty"`
 	// Before is what the last run with members has left, while the present one has none.
 	Before *Staff `json:"before,omitempty"`
+	// Nodes are the hosts that carry members, besides the one that runs the team, by name.
+	Nodes []Node `json:"nodes,omitempty"`
 	// Tasks are in the order of their ids, deleted ones too. Graph returns those that are there.
 	Tasks []*Task `json:"tasks,omitempty"`
 	// The other lists are in the order in which their entries began.
@@ -63,6 +65,12 @@ type State struct {
 	Dropped  Dropped    `json:"dropped,omitzero"`
 
 	index index // finds entries; it is not part of the value
+}
+
+// Node is a host that carries members, as last reported, at Since.
+type Node struct {
+	events.NodeChanged
+	Since time.Time `json:"since"`
 }
 
 // Gap is a row of numbers without lines.

@@ -136,7 +136,7 @@ func (s *State) Statuses() []api.MemberStatus {
 // knows.
 func (m *Member) Status() api.MemberStatus {
 	status := api.MemberStatus{
-		Name: m.Name, Lead: m.Lead, Agent: m.Agent, State: m.State, Turn: m.Turn, Pass: m.Pass, WaitsFor: m.WaitText(),
+		Name: m.Name, Lead: m.Lead, Agent: m.Agent, Node: m.Node, State: m.State, Turn: m.Turn, Pass: m.Pass, WaitsFor: m.WaitText(),
 		Attention: cmp.Or(m.Gone, m.Attention), Held: m.Held != nil,
 		Limits: m.Limits, CostUSD: m.Spent.CostUSD, Counts: m.Done.Counts, FailedOpen: m.Hooks.FailedOpen(), Hooks: m.Hooks.Noteworthy(),
 	}
@@ -150,6 +150,21 @@ func (m *Member) Status() api.MemberStatus {
 		status.LimitedUntil = m.Waits[events.ForLimit].Until
 	}
 	return status
+}
+
+// NodeStatus returns the nodes as `covey nodes` shows them, by name.
+func (s *State) NodeStatus() (list []api.NodeStatus) {
+	for _, n := range s.Nodes {
+		status := api.NodeStatus{NodeChanged: n.NodeChanged, Since: n.Since}
+		for _, m := range s.Members {
+			if m.Node == n.Node && !m.Left && n.State != "lost" && n.State != "left" {
+				status.Members = append(status.Members, m.Name)
+			}
+		}
+		status.Free = max(0, n.Places-len(status.Members))
+		list = append(list, status)
+	}
+	return list
 }
 
 // Hooks counts the hooks of all members and the gates at merges together, in the last run that

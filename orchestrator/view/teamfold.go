@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/events"
@@ -21,6 +22,19 @@ func (s teamFold) apply(l events.Event) bool {
 		s.Waits = &Wait{Since: l.Time, Until: e.Until, Members: e.Members}
 	case events.Bus:
 		s.Bus = &e
+	case events.NodeChanged:
+		i, known := slices.BinarySearchFunc(s.Nodes, e.Node, func(n Node, name string) int { return strings.Compare(n.Node, name) })
+		now := Node{NodeChanged: e, Since: l.Time}
+		switch {
+		case !known:
+			s.Nodes = slices.Insert(slices.Clone(s.Nodes), i, now)
+		case s.Nodes[i].State == e.State: // only its labels, or whether it drains
+			now.Since = s.Nodes[i].Since
+			fallthrough
+		default:
+			s.Nodes = slices.Clone(s.Nodes) // readers may have it
+			s.Nodes[i] = now
+		}
 	case events.BudgetUse:
 		s.budget(l, e)
 	case events.MemberUse:
@@ -59,6 +73,7 @@ func (s teamFold) teamStarted(l events.Event, e events.TeamStarted) {
 	if n := len(s.Runs); n > 0 && s.Runs[n-1].Ended.IsZero() {
 		s.Runs[n-1].Cut = true
 	}
+	s.Nodes = nil
 	s.Waits, s.Bus, s.Gated, s.BudgetTime = nil, nil, e.Gated, l.Time
 	s.Runs = append(s.Runs, Run{
 		First: l.Seq, Last: l.Seq, Started: l.Time, Goal: cut(e.Goal), Resumed: e.Resumed, Covey: e.Version,

@@ -275,6 +275,9 @@ func memberAbout(m *view.Member) string {
 	if m.Box != nil {
 		facts = append(facts, "sandbox "+m.Box.Word())
 	}
+	if m.Node != "" {
+		facts = append(facts, "on node "+m.Node)
+	}
 	if m.Worktree != nil && m.Worktree.Branch != "" {
 		facts = append(facts, "branch "+m.Worktree.Branch)
 	}

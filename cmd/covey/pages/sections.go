@@ -245,6 +245,9 @@ func RowOf(s *view.State, m *view.Member, graph []tasks.Outline) MemberRow {
 	if m.Worktree != nil {
 		one.Branch = m.Worktree.Branch
 	}
+	if m.Node != "" {
+		one.Agent += " on " + m.Node
+	}
 	return one
 }
 

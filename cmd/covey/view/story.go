@@ -183,10 +183,31 @@ func agentText(e events.Event) (string, term.Style) {
 	case events.TeamWaits:
 		return fmt.Sprintf("waits until %s for %s (usage limit)", texts.ShortTime(d.Until.Local(), e.Time.Local()),
 			strings.Join(d.Members, ", ")), term.Yellow
+	case events.NodeChanged:
+		return nodeText(d)
+	case events.MemberPlaced:
+		return "works on node " + d.Node, term.Faint
 	case events.TurnFailed:
 		return failureText(e, d), term.Yellow
 	}
 	return "", term.Normal
+}
+
+// nodeText tells what a node does now.
+func nodeText(e events.NodeChanged) (string, term.Style) {
+	what := map[string]string{
+		"here": "is here", "left": "has left",
+		"away": "is away: it has been silent for half a minute, or has not been heard yet",
+		"lost": "is lost: it has been silent for a minute, and its members are released",
+	}[e.State]
+	if e.Draining && e.State == "here" {
+		what = "takes no more members"
+	}
+	style := term.Yellow
+	if e.State == "here" {
+		style = term.Faint
+	}
+	return "node " + e.Node + " " + what, style
 }
 
 // compactedText returns what was left out of a conversation, and what that saved.
