@@ -169,7 +169,7 @@ func (o *Orchestrator) on(m *configs.Member) []string {
 	if o.opts.Overrides.On != nil {
 		return o.opts.Overrides.On(m.Name)
 	}
-	return nil
+	return m.On
 }
 
 // serveNodes answers what nodes ask, until ctx ends.

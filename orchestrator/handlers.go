@@ -311,6 +311,7 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	t.State.Read(func(s *view.State) {
 		spent := s.Noticed()
 		st.Coordination, st.Budget = &spent, s.BudgetAt(time.Now())
+		st.Nodes = s.NodeStatus()
 		st.Requests, st.Turns, st.Work = s.Questions(), s.Run().Turns, s.WorkCounts()
 	})
 	// A status must not wait until the team is up; that is what VerbReady is for.

@@ -338,9 +338,16 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this t
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
+	own := o.nodesOf(this.lead, store, j)
+	if own != nil {
+		this.nodes = own
+	}
 	t, err := newTeam(ctx, o, this, opened{store: store, journal: j, bus: b, state: live, repairs: repairs})
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
+	}
+	if own != nil {
+		own.inbox, own.copies = t.Asks, t.copies
 	}
 	line := func(l events.Line) {
 		o.drafts.Journaled(l)

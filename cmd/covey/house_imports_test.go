@@ -49,7 +49,7 @@ var floors = []arrows{
 	{"teammate/builtin", "hooks/rules events teammate teammate/agent teammate/transcript teammate/workspace " +
 		"teammate/builtin/tools"},
 	{"teammate/*", "events teammate teammate/agent teammate/program teammate/transcript"},
-	{"orchestrator/nodes", "tasks tasks/replica"},
+	{"orchestrator/nodes", "configs/yaml tasks tasks/replica"},
 	{"orchestrator/process", ""},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/plan", "tasks tasks/mail events teammate/agent"},

@@ -227,6 +227,9 @@ func (c *callee) carryOut(ctx context.Context, k *carried, m message) {
 	defer k.cancel()
 	answer := message{Number: m.Number}
 	result, err := c.handle(ctx, m)
+	if ctx.Err() != nil { // nobody waits, or this process ends and has not done it
+		return
+	}
 	if err == nil {
 		answer.Body, err = result, check(result)
 	}

@@ -29,6 +29,7 @@ type Node struct {
 	State   State     `json:"state"`
 	Since   time.Time `json:"since"`             // of the state
 	Members []string  `json:"members,omitempty"` // those that sit there
+	Was     []string  `json:"-"`                 // those that sat there when it was lost, once it is back
 }
 
 // Free returns how many more members the node can take.
@@ -40,6 +41,8 @@ type Kept struct {
 	Disk    string  `json:"disk"`  // of the reports
 	Taken   uint64  `json:"taken"` // the number of the last report
 	Left    bool    `json:"left,omitempty"`
+	// Was are the members that it carried when it was lost, until it is back.
+	Was []string `json:"was,omitempty"`
 }
 
 // Store keeps what must outlive a coordinator, by the names of nodes and of members.
@@ -107,12 +110,12 @@ func NewHub(wire Wire, c HubConfig) *Hub {
 
 // Ask answers a request of a node about a member. Its context ends if the node no longer waits. A
 // request whose answer was lost with a coordinator comes again to the next one.
-type Ask func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error)
+type Ask = func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error)
 
 // Take takes a report about a member. Those of a node come one after another, in their order. It
 // returns nil after the report is stored; otherwise the report comes again, as it does when
 // the coordinator ends in that moment.
-type Take func(ctx context.Context, node, member string, body json.RawMessage) error
+type Take = func(ctx context.Context, node, member string, body json.RawMessage) error
 
 // Serve connects nodes until ctx ends. Then it waits for what was begun.
 func (h *Hub) Serve(ctx context.Context, ask Ask, take Take) error {
@@ -269,7 +272,7 @@ func (h *Hub) beat(ctx context.Context, group *sync.WaitGroup, name string, m me
 	}
 	n.process, n.heard, n.Profile = m.Process, time.Now(), p
 	if n.kept.Disk != m.Disk {
-		n.kept = Kept{Disk: m.Disk} // numbers begin anew
+		n.kept = Kept{Disk: m.Disk, Was: n.kept.Was} // numbers begin anew
 	}
 	n.kept.Profile = p
 	n.requests.begin(m.Process, requestsOf(p.Places), func(a message) error {
@@ -321,11 +324,16 @@ func (h *Hub) judge(ctx context.Context) {
 			n.set(Away)
 		case n.State == Away && silent >= h.config.Times.Lost:
 			n.set(Lost)
+			n.kept.Was = slices.Compact(slices.Sorted(slices.Values(slices.Concat(n.kept.Was, n.Members))))
 			n.leave()
 		}
 		if now := (news{n.State, n.Draining}); n.told != now {
 			n.told = now
-			list, told = append(list, n), append(told, n.copy())
+			c := n.copy()
+			if n.State == Here {
+				c.Was, n.kept.Was = n.kept.Was, nil
+			}
+			list, told = append(list, n), append(told, c)
 		}
 	}
 	close(h.changed)
@@ -365,6 +373,14 @@ func (h *Hub) Nodes() []Node {
 		list = append(list, h.nodes[name].copy())
 	}
 	return list
+}
+
+// Lost reports whether a node has been silent for too long, or is unknown. Its members are released then.
+func (h *Hub) Lost(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.nodes[name]
+	return n == nil || n.State == Lost
 }
 
 // Seat chooses a node for a member that needs labels, and waits for one until ctx ends. gone is closed

@@ -43,7 +43,7 @@ type LinkConfig struct {
 
 // Handle carries out an order about a member. Its context ends if the coordinator no longer waits, or
 // another one has begun.
-type Handle func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)
+type Handle = func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)
 
 // Link is a node's connection to the coordinator.
 type Link struct {

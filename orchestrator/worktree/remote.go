@@ -53,16 +53,20 @@ func (r *Remote) run(ctx context.Context, args ...string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the base of the working copies: %w", err)
 	}
-	env := append(proc.KeepEnv(os.Environ(), []string{
-		"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_*",
-		"SSL_CERT_*", "*_proxy", "*_PROXY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "GNUPGHOME",
-	}), "GIT_ALLOW_PROTOCOL=file:ssh:https")
-	out, err := r.base.repo.git.run(ctx, call{args: args, dir: r.base.dir, env: env, limit: slow})
+	out, err := r.base.repo.git.run(ctx, call{args: args, dir: r.base.dir, env: operatorsEnv(), limit: slow})
 	var f *Failure
 	if errors.As(err, &f) {
 		f.Dir, f.Stderr = r.String(), strings.ReplaceAll(f.Stderr, r.url, r.String())
 	}
 	return out, err
+}
+
+// operatorsEnv returns the variables by which git reaches a remote as the operator.
+func operatorsEnv() []string {
+	return append(proc.KeepEnv(os.Environ(), []string{
+		"SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_*",
+		"SSL_CERT_*", "*_proxy", "*_PROXY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "GNUPGHOME",
+	}), "GIT_ALLOW_PROTOCOL=file:ssh:https")
 }
 
 // At returns the commit of a reference of the remote; empty: it has none.

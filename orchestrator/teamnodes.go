@@ -1,0 +1,219 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+
+	"github.com/coveyteam/covey/orchestrator/nodes"
+	"github.com/coveyteam/covey/orchestrator/port"
+	"github.com/coveyteam/covey/orchestrator/receipts"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// teamNodes are the nodes of a team that this host leads. It implements Nodes.
+type teamNodes struct {
+	*nodes.Hub
+	o       *Orchestrator
+	journal *state.Journal
+	store   *tasks.Store
+	inbox   *inbox.Inbox // set before Serve, like copies
+	copies  *workcopies.Trees
+	bundles sync.Mutex // held while one is made, which pushes
+}
+
+// nodesOf returns the nodes of the team; nil: its spec has none.
+func (o *Orchestrator) nodesOf(lead *coordinator, store *tasks.Store, j *state.Journal) *teamNodes {
+	if lead == nil || len(o.team().Nodes) == 0 {
+		return nil
+	}
+	n := &teamNodes{o: o, journal: j, store: store}
+	n.Hub = nodes.NewHub(nodes.NATS{Conn: lead.link.Conn()}, nodes.HubConfig{
+		Team: o.team().Name, Epoch: lead.Status().Epoch, Version: o.opts.Version, Store: nodes.TaskStore{Tasks: store},
+		Errors: port.Errors, Takes: n.takes, Changed: n.changed,
+		OnError: func(err error) { o.opts.Log.Error("the nodes of the team", "err", err) },
+	})
+	return n
+}
+
+// takes adds the labels of the spec to those of a node. It returns an error if the spec has no such node.
+func (n *teamNodes) takes(p *nodes.Profile) error {
+	team := n.o.team()
+	i := slices.IndexFunc(team.Nodes, func(own configs.Node) bool { return own.Name == p.Name })
+	if i < 0 {
+		return fmt.Errorf("the spec %s has no node %s; add it to nodes", filepath.Base(team.File), p.Name)
+	}
+	p.Labels = slices.Compact(slices.Sorted(slices.Values(slices.Concat(team.Nodes[i].Labels, p.Labels))))
+	return nil
+}
+
+// changed tells people that the state of a node has changed, and names what a node that was lost and is
+// back may have.
+func (n *teamNodes) changed(now nodes.Node) {
+	n.journal.Append(events.Event{Data: events.NodeChanged{
+		Node: now.Name, State: string(now.State), Labels: now.Labels, Places: now.Places, Version: now.Version, Draining: now.Draining,
+	}})
+	for _, member := range now.Was {
+		text := fmt.Sprintf("node %s is back; what %s did there after its last push is in its working copy on %[1]s, under the state folder "+
+			"of covey there; push from there what you want to keep; either answer removes this line", now.Name, member)
+		_, err := n.inbox.Ask(context.Background(), actors.Actor{Name: member}, requests.New{
+			Kind: requests.AskMerge, Member: member, To: actors.Operator, Key: requests.KeyOf("back", now.Name, fmt.Sprint(now.Since.Unix())), Text: text,
+		})
+		if err != nil {
+			n.o.opts.Log.Error("name what a lost node has", "node", now.Name, "err", err)
+		}
+	}
+}
+
+// Seat implements Nodes. It tells people where the member sits.
+func (n *teamNodes) Seat(ctx context.Context, member string, labels []string) (name string, gone <-chan struct{}, release func(), err error) {
+	name, gone, release, err = n.Hub.Seat(ctx, member, labels)
+	if err == nil {
+		n.journal.Append(events.Event{Member: member, Data: events.MemberPlaced{Node: name}})
+	}
+	return name, gone, release, err
+}
+
+// Serve implements Nodes. Besides what members ask, nodes ask for the spec.
+func (n *teamNodes) Serve(ctx context.Context, ask nodes.Ask, report nodes.Take) error {
+	return n.Hub.Serve(ctx, func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error) {
+		if method != nodes.MethodSpec {
+			return ask(ctx, node, member, method, in)
+		}
+		var have string
+		if err := json.Unmarshal(in, &have); err != nil {
+			return nil, fmt.Errorf("what the node has of the spec: %w", err)
+		}
+		return n.spec(ctx, have)
+	}, report)
+}
+
+// spec returns what a node runs, signed, as soon as it is something else than what the node has.
+func (n *teamNodes) spec(ctx context.Context, have string) (json.RawMessage, error) {
+	const every = 2 * time.Second // a spec changes a few times in a day
+	for last := (*configs.Team)(nil); ; {
+		if team := n.o.team(); team != last {
+			n.bundles.Lock()
+			b, err := bundleOf(ctx, n.copies, team)
+			n.bundles.Unlock()
+			if err != nil {
+				return nil, err
+			}
+			key, err := receipts.OperatorKey(n.o.place.Home())
+			if err != nil {
+				return nil, err
+			}
+			signed, err := b.Sign(key)
+			if err != nil {
+				return nil, err
+			}
+			if signed.Digest() != have {
+				return json.Marshal(signed)
+			}
+			last = team
+		}
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// bundleOf returns what a node runs of a team: its spec and the files that the spec or its commands name,
+// as far as they are in the repository, and the commit that the workspace is at, which is pushed for that.
+func bundleOf(ctx context.Context, copies *workcopies.Trees, team *configs.Team) (b nodes.Bundle, err error) {
+	repo := copies.Repo()
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return b, err
+	}
+	remote, err := copies.Remote(ctx)
+	if err != nil {
+		return b, err
+	}
+	b = nodes.Bundle{Team: team.Name, Ref: "refs/covey/" + team.Name + "/nodes/head"}
+	if b.Remote, err = repo.RemoteURL(ctx); err != nil {
+		return b, err
+	}
+	at, err := remote.At(ctx, b.Ref)
+	if err == nil && at != head.Commit {
+		err = remote.Push(ctx, b.Ref, worktree.Step{From: at, To: head.Commit})
+	}
+	if err != nil {
+		return b, fmt.Errorf("push what nodes begin with: %w", err)
+	}
+	file, err := filepath.EvalSymlinks(team.File)
+	if err != nil {
+		return b, err
+	}
+	var ok bool
+	if b.Spec, ok = nodes.Below(repo.Top, file); !ok {
+		return b, fmt.Errorf("%w: %s is not in the repository %s, so nodes cannot get it; move it there", configs.ErrSpec, file, repo.Top)
+	}
+	paths := []string{file}
+	for m := range team.EachAndTemplates() {
+		paths = append(paths, m.PromptFile)
+	}
+	for _, r := range trust.RunsOf(team) {
+		paths = append(paths, r.Path)
+	}
+	for _, p := range paths {
+		if p == "" {
+			continue
+		}
+		if err := addFiles(&b, repo.Top, p); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// addFiles adds a file, or the files of a folder, that is in the repository. Others belong to this host.
+func addFiles(b *nodes.Bundle, top, path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(real, func(path string, d fs.DirEntry, err error) error {
+		name, ok := nodes.Below(top, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && !ok && path != real:
+			return fs.SkipDir
+		case !d.Type().IsRegular() || !ok || slices.ContainsFunc(b.Files, func(f nodes.File) bool { return f.Path == name }):
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		b.Files = append(b.Files, nodes.File{Path: name, Mode: info.Mode().Perm(), Data: data})
+		return nil
+	})
+}
