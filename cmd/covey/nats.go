@@ -15,7 +15,10 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/nodes"
+	"github.com/coveyteam/covey/orchestrator/receipts"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -26,6 +29,7 @@ const trialPatience = 2 * time.Minute
 func natsCommand(env *cli.Env) *cobra.Command {
 	var trial bool
 	var dir string
+	var names []string
 	cmd := &cobra.Command{
 		Use:   "nats",
 		Short: "Run or configure the servers of a team that outlives its host",
@@ -42,17 +46,18 @@ their fate and their disk, so they protect from no loss of this machine.`,
 			if !trial {
 				return cmd.Help()
 			}
-			return runTrial(cmd.Context(), env, dir)
+			return runTrial(cmd.Context(), env, dir, names)
 		},
 	}
 	cmd.Flags().BoolVar(&trial, "trial", false, "run three servers on this machine, until a signal")
 	cmd.Flags().StringVar(&dir, "dir", "", "keep their data in `DIR`; by default, it is forgotten")
+	cmd.Flags().StringSliceVar(&names, "node", nil, "also let these `NODES` in, each with the credentials NODE.creds in --dir")
 	cmd.AddCommand(natsConfigCommand(env), natsRepairCommand(env))
 	return cmd
 }
 
 // runTrial runs the servers of a trial until a signal.
-func runTrial(ctx context.Context, env *cli.Env, dir string) error {
+func runTrial(ctx context.Context, env *cli.Env, dir string, names []string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if dir == "" {
@@ -67,13 +72,26 @@ func runTrial(ctx context.Context, env *cli.Env, dir string) error {
 	if err != nil {
 		return err
 	}
+	if dir, err = filepath.Abs(dir); err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	users, creds, err := nodeKeys(dir, team, names)
+	if err != nil {
+		return err
+	}
 	starting, cancel := context.WithTimeoutCause(ctx, trialPatience, fmt.Errorf("it took more than %s", trialPatience))
 	defer cancel()
-	t, err := bus.StartTrial(starting, dir, team, nil)
+	t, err := bus.StartTrial(starting, dir, team, users)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
+	if err := writeCreds(env, dir, creds, t.URL); err != nil {
+		return err
+	}
 	env.Out.Printf("bus:\n  url: [%s]\n  creds: %q\n", quoted(t.URL), t.Creds)
 	env.Err.Printf("three servers run for team %s on this machine alone, until Ctrl-C; they protect from no loss of it\n", team)
 	<-ctx.Done()
@@ -111,7 +129,7 @@ func quoted(list []string) string {
 
 // natsConfigCommand returns `covey nats config`.
 func natsConfigCommand(env *cli.Env) *cobra.Command {
-	var hosts []string
+	var hosts, names []string
 	var key, dir, certs string
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -119,7 +137,9 @@ func natsConfigCommand(env *cli.Env) *cobra.Command {
 		Long: `Print the configuration of the NATS servers of a team: one part for each host, for the
 file /etc/covey-nats.conf there. It has the team's account, in which the key of its
 coordinators may do what covey does, and nothing else; --key is the file with that
-key, which is made if it is not there. The servers need certificates for TLS in the
+key, which is made if it is not there. Each --node is a host that carries members: it gets
+a key that touches its own subjects alone, in the file NODE.creds beside that of --key, which
+also says where the servers are and whose signature counts there. The servers need certificates for TLS in the
 folder --certs: server.pem, server.key and ca.pem.`,
 		Example: `  covey nats config --team crew --host a.test,b.test,c.test --key crew.nk`,
 		Args:    cli.NoArgs,
@@ -135,13 +155,24 @@ folder --certs: server.pem, server.key and ca.pem.`,
 			if err != nil {
 				return err
 			}
+			beside, err := filepath.Abs(filepath.Dir(key))
+			if err != nil {
+				return err
+			}
+			users, creds, err := nodeKeys(beside, team, names)
+			if err == nil {
+				err = writeCreds(env, beside, creds, urlsOf(hosts))
+			}
+			if err != nil {
+				return err
+			}
 			for i, host := range hosts {
 				if i > 0 {
 					env.Out.Printf("\n")
 				}
 				env.Out.Printf("# %s: /etc/covey-nats.conf\n%s", host, bus.ServerConfig{
 					Name: host, Listen: "0.0.0.0:4222", Peers: "0.0.0.0:6222", Routes: routesTo(hosts, host), Dir: dir, Most: "20GB",
-					Accounts: []bus.Account{{Team: team, Key: public}}, Certs: certs,
+					Accounts: []bus.Account{{Team: team, Key: public, Nodes: users}}, Certs: certs,
 				})
 			}
 			path, err := filepath.Abs(key)
@@ -155,9 +186,66 @@ folder --certs: server.pem, server.key and ca.pem.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&hosts, "host", nil, "the three `HOSTS`")
 	flags.StringVar(&key, "key", "", "the `FILE` with the key of the team's coordinators")
+	flags.StringSliceVar(&names, "node", nil, "the `NODES` that carry members")
 	flags.StringVar(&dir, "dir", "/var/lib/nats", "the `FOLDER` of the servers' data")
 	flags.StringVar(&certs, "certs", "/etc/covey-nats", "the `FOLDER` of the certificates")
 	return cmd
+}
+
+// nodeKeys returns nodes as the servers know them, and their credentials, which have a new key if there is
+// no file of them in the folder.
+func nodeKeys(dir, team string, names []string) (users []bus.NodeUser, creds []nodes.Creds, err error) {
+	for _, name := range names {
+		if err := configs.CheckName(name); err != nil {
+			return nil, nil, cli.Usagef("%q is no name for a node; use 1 to 32 of a-z, 0-9 and -, and no dash first", name)
+		}
+		c, err := nodes.MakeCreds(credsPath(dir, name), team, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		key, err := c.Key()
+		if err != nil {
+			return nil, nil, err
+		}
+		users, creds = append(users, bus.NodeUser{Name: name, Key: key}), append(creds, c)
+	}
+	return users, creds, nil
+}
+
+// credsPath returns the file of a node's credentials.
+func credsPath(dir, node string) string { return filepath.Join(dir, node+".creds") }
+
+// writeCreds writes the credentials of nodes: with the addresses of the servers, and with this operator's key.
+func writeCreds(env *cli.Env, dir string, creds []nodes.Creds, urls []string) error {
+	if len(creds) == 0 {
+		return nil
+	}
+	home, err := state.StateHome()
+	if err == nil {
+		err = os.MkdirAll(home, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := receipts.OperatorKey(home); err != nil {
+		return err
+	}
+	public, err := receipts.PublicKey(home)
+	if err != nil {
+		return err
+	}
+	operator, err := receipts.FormatKey(public)
+	if err != nil {
+		return err
+	}
+	for _, c := range creds {
+		c.URL, c.Operator = urls, string(operator)
+		if err := c.Write(credsPath(dir, c.Node)); err != nil {
+			return err
+		}
+		env.Err.Printf("node %s: covey node --team %s --creds %s\n", c.Node, c.Team, credsPath(dir, c.Node))
+	}
+	return nil
 }
 
 // natsRepairCommand returns `covey nats repair`.

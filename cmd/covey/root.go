@@ -75,11 +75,11 @@ A spec, team.yaml, describes the team.`,
 func addCommands(env *cli.Env, root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun: {
-			upCommand(env), runCommand(env), ciCommand(env), compareCommand(env), ask.Down(env), ask.Remove(env), ask.Prune(env),
+			upCommand(env), runCommand(env), nodeCommand(env), ciCommand(env), compareCommand(env), ask.Down(env), ask.Remove(env), ask.Prune(env),
 			ask.Trust(env), initCommand(env), serve.Command(env),
 		},
 		groupTalk: {
-			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
+			ask.Ps(env), ask.Nodes(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Show(env), ask.Shell(env), ask.Review(env), ask.Merge(env), verifyCommand(env),
 			ask.Inbox(env),
 			web.Command(env), pages.Command(env),

@@ -169,6 +169,7 @@ func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 	return term.TableOf(members,
 		term.Text("MEMBER", func(m member) string { return m.Name }),
 		term.Text("AGENT", func(m member) string { return m.Agent }),
+		term.Text("NODE", func(m member) string { return m.Node }).IfAny(),
 		term.Cells("STATE", func(m member) term.Cell {
 			return term.Cell{Text: stateText(m, now), Style: view.MemberStyle(m.State)}
 		}),
@@ -336,7 +337,7 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	}
 	s := api.Status{
 		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
-		Started: file.Started, FailOpen: run.Hooks().FailedOpen(), Budget: run.BudgetAt(run.Time), Result: file.Result, Turns: run.StaffedRun().Turns,
+		Started: file.Started, Nodes: run.NodeStatus(), FailOpen: run.Hooks().FailedOpen(), Budget: run.BudgetAt(run.Time), Result: file.Result, Turns: run.StaffedRun().Turns,
 	}
 	if file.Result != nil {
 		s.Elapsed = max(0, file.Result.Ended.Sub(file.Started)).Round(time.Millisecond)

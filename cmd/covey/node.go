@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/nodes"
+	"github.com/coveyteam/covey/orchestrator/port"
+	"github.com/coveyteam/covey/orchestrator/receipts"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+)
+
+// nodeFlags are the flags of `covey node`.
+type nodeFlags struct {
+	creds, owner, name string
+	labels             []string
+	places             int
+	trust              bool
+}
+
+// nodeCommand returns `covey node`.
+func nodeCommand(env *cli.Env) *cobra.Command {
+	var f nodeFlags
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "Carry members of a team that another host runs",
+		Long: `Carry members of a team that another host runs, until a signal: those whose spec says on
+which node they are. They work in working copies of a clone that covey keeps in its state
+folder, with the programs, logins and variables of this host. The file --creds comes from
+the team's operator, who makes it with covey nats config --node; ` + env.Page("cluster.md") + `
+leads there.
+
+What the team may do here, the owner of this host says in the file --owner: the lists teams,
+repositories and commands, in which * stands for any text. Without that file nothing is
+allowed; --trust allows all that the team's operator has signed. The first signal lets the
+node drain: it takes no more members, tells what it has to tell, and ends.`,
+		Example: `  covey node --team crew --creds big.creds --labels gpu,linux --places 20`,
+		Args:    cli.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runNode(cmd.Context(), env, f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.creds, "creds", "", "the `FILE` with this node's credentials")
+	flags.StringVar(&f.owner, "owner", "", "the `FILE` that says what teams may do here (default: node.yaml in covey's folder of the user's configuration)")
+	flags.StringVar(&f.name, "name", "", "the `NAME` of the node, which its credentials must have, too")
+	flags.StringSliceVar(&f.labels, "labels", nil, "words for what this host is good for, besides those of the spec")
+	flags.IntVar(&f.places, "places", 20, "how many members it carries at most")
+	flags.BoolVar(&f.trust, "trust", false, "allow all that the team's operator has signed")
+	return cmd
+}
+
+// nodeRun is one run of `covey node`.
+type nodeRun struct {
+	env   *cli.Env
+	creds nodes.Creds
+	keys  []ed25519.PublicKey
+	owner nodes.Owner
+	dir   string
+	link  *nodes.Link
+	hosts hosts
+	log   *slog.Logger
+}
+
+// runNode carries members until a signal.
+func runNode(ctx context.Context, env *cli.Env, f nodeFlags) error {
+	r, err := newNodeRun(env, f)
+	if err != nil {
+		return err
+	}
+	tell := func(err error) { r.log.Warn(err.Error()) }
+	wire, err := r.creds.Dial(tell)
+	if err != nil {
+		return err
+	}
+	defer wire.Conn.Close()
+	r.link, err = nodes.NewLink(wire, nodes.LinkConfig{
+		Team: r.creds.Team, Dir: r.dir, Errors: port.Errors, OnError: tell,
+		Profile: nodes.Profile{Name: r.creds.Node, Labels: f.labels, Places: f.places, Version: env.Version},
+	})
+	if err != nil {
+		return err
+	}
+	defer r.link.Close()
+	signaled, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	linked, unlink := context.WithCancelCause(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer unlink(nil)
+	group.Go(func() { unlink(r.link.Serve(linked, r.hosts.handle)) })
+	working, rest := context.WithCancelCause(linked)
+	defer rest(nil)
+	defer context.AfterFunc(signaled, func() {
+		r.link.Drain()
+		rest(nil)
+	})()
+	err = r.carry(working)
+	if refused := context.Cause(linked); refused != nil {
+		return refused
+	}
+	const patience = 30 * time.Second // for the last reports
+	leaving, cancel := context.WithTimeoutCause(linked, patience, errors.New("the team has not taken the last reports; they stay on the disk of this node"))
+	defer cancel()
+	left := r.link.Leave(leaving)
+	if signaled.Err() == nil {
+		return err
+	}
+	return left
+}
+
+// newNodeRun reads what a node needs.
+func newNodeRun(env *cli.Env, f nodeFlags) (*nodeRun, error) {
+	if err := runsTeams(env, runtime.GOOS); err != nil {
+		return nil, err
+	}
+	if f.creds == "" || f.places < 1 {
+		return nil, cli.Usagef("name the file of the node's credentials with --creds, and at least one place with --places")
+	}
+	r := &nodeRun{env: env, log: slog.New(&warningHandler{tell: func(text string) { env.Err.Printf("%s\n", text) }})}
+	var err error
+	if r.creds, err = nodes.ReadCreds(env.Path(f.creds)); err != nil {
+		return nil, err
+	}
+	if env.Team != "" && env.Team != r.creds.Team || f.name != "" && f.name != r.creds.Node {
+		return nil, cli.Usagef("%s is of node %s of team %s", f.creds, r.creds.Node, r.creds.Team)
+	}
+	if r.keys, err = receipts.ParseKeys([]byte(r.creds.Operator)); err != nil {
+		return nil, fmt.Errorf("the operator's key in %s: %w", f.creds, err)
+	}
+	if r.owner, err = ownerOf(env, f); err != nil {
+		return nil, err
+	}
+	if err := r.owner.TakesTeam(r.creds.Team); err != nil {
+		return nil, err
+	}
+	home, err := state.StateHome()
+	if err != nil {
+		return nil, err
+	}
+	r.dir = filepath.Join(home, "nodes", r.creds.Team+"."+r.creds.Node)
+	return r, nil
+}
+
+// ownerOf returns what the owner of this host allows.
+func ownerOf(env *cli.Env, f nodeFlags) (nodes.Owner, error) {
+	if f.trust {
+		if f.owner != "" {
+			return nodes.Owner{}, cli.Usagef("--trust and --owner exclude each other")
+		}
+		return nodes.Anything, nil
+	}
+	path := env.Path(f.owner)
+	if f.owner == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return nodes.Owner{}, err
+		}
+		path = filepath.Join(config, "covey", "node.yaml")
+	}
+	o, err := nodes.ReadOwner(path)
+	if errors.Is(err, fs.ErrNotExist) && f.owner == "" {
+		return o, cli.Usagef("there is no %s with what teams may do on this host; write one with teams, repositories and commands, or use --trust", path)
+	}
+	return o, err
+}
+
+// carry carries members until ctx ends, with the spec that the team has.
+func (r *nodeRun) carry(ctx context.Context) error {
+	have := ""
+	for {
+		signed, err := r.spec(ctx, have)
+		if err != nil {
+			return err
+		}
+		o, err := r.prepare(ctx, signed)
+		if err != nil {
+			return err
+		}
+		have = signed.Digest()
+		r.env.Err.Printf("node %s carries members of team %s\n", r.creds.Node, r.creds.Team)
+		hosting, end := context.WithCancelCause(ctx)
+		changed := make(chan struct{})
+		go func() {
+			defer close(changed)
+			if _, err := r.spec(hosting, have); err == nil {
+				end(errNewSpec)
+			}
+		}()
+		err = o.Host(hosting, hostLink{r.link, &r.hosts})
+		again := errors.Is(context.Cause(hosting), errNewSpec)
+		end(nil)
+		<-changed
+		if !again {
+			return err
+		}
+	}
+}
+
+// errNewSpec ends what a node does by an earlier spec.
+var errNewSpec = errors.New("the spec has changed")
+
+// spec returns what the node is to run, as soon as that is something else than what it has.
+func (r *nodeRun) spec(ctx context.Context, have string) (signed nodes.Signed, err error) {
+	in, err := json.Marshal(have)
+	if err != nil {
+		return signed, err
+	}
+	out, err := r.link.Ask(ctx, "", nodes.MethodSpec, in)
+	if err == nil {
+		err = json.Unmarshal(out, &signed)
+	}
+	return signed, err
+}
+
+// prepare brings the clone up to date and reads the spec, as far as its operator has signed it and the owner
+// of this host allows it.
+func (r *nodeRun) prepare(ctx context.Context, signed nodes.Signed) (*orchestrator.Orchestrator, error) {
+	b, err := signed.Open(r.creds.Team, r.keys)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.owner.TakesRepository(b.Remote); err != nil {
+		return nil, err
+	}
+	repo, err := worktree.Git{}.CloneAt(ctx, b.Remote, b.Ref, filepath.Join(r.dir, "clone"))
+	if err != nil {
+		return nil, fmt.Errorf("the clone of this node: %w", err)
+	}
+	if err := b.Write(repo.Top); err != nil {
+		return nil, err
+	}
+	team, err := configs.LoadWith(filepath.Join(repo.Top, filepath.FromSlash(b.Spec)),
+		configs.Options{Node: true, Version: r.env.Version, Managed: r.env.Managed})
+	if err != nil {
+		return nil, fmt.Errorf("the spec of the team on this host: %w", err)
+	}
+	var commands []string
+	for _, run := range trust.RunsOf(team) {
+		if slices.Contains([]trust.Kind{trust.Hook, trust.Gate, trust.Agent, trust.Server, trust.Setup}, run.Kind) {
+			commands = append(commands, run.Command)
+		}
+	}
+	if err := r.owner.TakesCommands(commands); err != nil {
+		return nil, err
+	}
+	return orchestrator.New(team, orchestrator.Options{
+		Version: r.env.Version, Log: r.log, OwnProcess: true, NoTurns: true, ManagedFolders: r.env.Managed, Unattended: true,
+	})
+}
+
+// hosts passes orders to who carries members now.
+type hosts struct {
+	mu      sync.Mutex
+	current nodes.Handle
+	turn    int           // counts the changes of current
+	came    chan struct{} // closed when there is one; nil: nobody waits
+}
+
+// handle passes an order on, once somebody carries members.
+func (h *hosts) handle(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error) {
+	for {
+		h.mu.Lock()
+		handle, turn := h.current, h.turn
+		if handle == nil && h.came == nil {
+			h.came = make(chan struct{})
+		}
+		came := h.came
+		h.mu.Unlock()
+		if handle != nil {
+			out, err := handle(ctx, member, method, in)
+			h.mu.Lock()
+			ended := h.turn != turn
+			h.mu.Unlock()
+			if err == nil || !ended {
+				return out, err
+			}
+			continue
+		}
+		select {
+		case <-came:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// set sets who carries members; nil: nobody does.
+func (h *hosts) set(handle nodes.Handle) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.current = handle
+	h.turn++
+	if handle != nil && h.came != nil {
+		close(h.came)
+		h.came = nil
+	}
+}
+
+// hostLink is the connection of one Orchestrator that carries members.
+type hostLink struct {
+	*nodes.Link
+	hosts *hosts
+}
+
+// Serve implements orchestrator.HostLink.
+func (l hostLink) Serve(ctx context.Context, handle nodes.Handle) error {
+	l.hosts.set(handle)
+	defer l.hosts.set(nil)
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
