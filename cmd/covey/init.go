@@ -24,8 +24,8 @@ import (
 
 // initFlags are the flags of `covey init`.
 type initFlags struct {
-	force, offline, json bool
-	with                 []string
+	force, offline bool
+	with           []string
 }
 
 // initCommand returns `covey init`.
@@ -65,7 +65,6 @@ both once. A folder that does not exist is made. Existing files are not overwrit
 		"the `AGENTS` of the team, programs or PROVIDER/MODEL, separated by commas; the first one leads")
 	flags.BoolVar(&f.offline, "offline", false, "a team that plays scripts, and needs no agent program or model")
 	_ = cmd.RegisterFlagCompletionFunc("with", completeAgent)
-	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 
@@ -84,7 +83,7 @@ func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) erro
 		found = candidates(ctx)
 	}
 	programs := slices.ContainsFunc(found, func(c candidate) bool { return c.agent.Program() })
-	asks := !f.json && len(found) > 0 && term.IsTerminal(env.In) && env.Out.TTY()
+	asks := len(found) > 0 && term.IsTerminal(env.In) && env.Out.TTY()
 	switch {
 	case err != nil:
 	case asks:
@@ -96,11 +95,8 @@ func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) erro
 		return err
 	}
 	wrote, err := writeStarter(ctx, dir, agents, f.force)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case f.json:
-		return env.Out.JSON(map[string][]string{"wrote": wrote})
 	}
 	for _, path := range wrote {
 		env.Out.Printf("wrote %s\n", term.PlainLine(path))

@@ -20,9 +20,8 @@ import (
 
 // Inbox returns `covey inbox` with its subcommands. By itself it lists.
 func Inbox(env *cli.Env) *cobra.Command {
-	list := inboxListCommand(env, "inbox")
-	list.Short = "See and answer what waits for a person"
-	list.Long = `List what waits for a person. First the questions: calls that need permission, plans,
+	cmd := inboxListCommand(env)
+	cmd.Long = `List what waits for a person. First the questions: calls that need permission, plans,
 work to be approved, members that need attention, forms of MCP servers, and questions
 to members, with what becomes of each that nobody answers, and when. ID is a request's
 id, such as r7; show also takes the name of a member. While the team does not run, an
@@ -30,24 +29,22 @@ answer is kept for its next run.
 
 Then the finished work that waits until you merge it, with the command. With --json
 the questions alone are listed; covey review --json has the work.`
-	list.Example = `  covey inbox
+	cmd.Example = `  covey inbox
+  covey inbox --all --json
   covey inbox show backend
   covey inbox approve r7
   covey inbox deny r7 --feedback "use the v2 API"`
-	list.AddCommand(inboxListCommand(env, "list"), inboxShowCommand(env), inboxAnswerCommand(env, true),
-		inboxAnswerCommand(env, false))
-	return list
+	cmd.AddCommand(inboxShowCommand(env), inboxAnswerCommand(env, true), inboxAnswerCommand(env, false))
+	return cmd
 }
 
-// inboxListCommand returns `covey inbox` and `covey inbox list`.
-func inboxListCommand(env *cli.Env, use string) *cobra.Command {
+// inboxListCommand returns `covey inbox` without its subcommands.
+func inboxListCommand(env *cli.Env) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
-		Use:   use,
-		Short: "List what waits for a person",
-		Example: `  covey inbox list
-  covey inbox list --all --json`,
-		Args: cli.NoArgs,
+		Use:   "inbox",
+		Short: "See and answer what waits for a person",
+		Args:  cli.NoArgs,
 		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
 			list, err := cli.ReadInbox(ctx, place, api.InboxQuery{All: all})
 			if err != nil {
