@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 //go:embed starter
@@ -32,6 +33,7 @@ type starter struct {
 	Gates   []string     // of tasks, as far as they can run here
 	Lead    starterAgent // for agent programs and models only, like Mates
 	Mates   []starterMate
+	Keyed   []starterAgent // programs without a login, which need an API key
 }
 
 // starterAgent is who a member is: an agent program, or covey's own agent with a model.
@@ -132,6 +134,11 @@ func (s *starter) addMembers(agents []starterAgent) error {
 		mates = agents
 	}
 	s.Lead = agents[0]
+	for _, agent := range agents {
+		if launch.KeyOnly(configs.Preset(agent)) && !slices.Contains(s.Keyed, agent) {
+			s.Keyed = append(s.Keyed, agent)
+		}
+	}
 	for i, agent := range mates {
 		mate := starterMate{Name: fmt.Sprintf("%s-%d", agent, i+1), Agent: agent, Does: "helps where there is work"}
 		if agent.isModel() { // its name has characters that a member's cannot have

@@ -218,6 +218,22 @@ func TestStarterWith(t *testing.T) {
 	}
 }
 
+// TestStarterWithKeys: a program without a login gets `auth: key`, whoever leads.
+func TestStarterWithKeys(t *testing.T) {
+	for _, lead := range []starterAgent{"codex", "openai/m"} {
+		s := starter{Name: "x", Lead: lead, Mates: []starterMate{{"builder", "codex", "builds"}}, Keyed: []starterAgent{"codex"}}
+		out, err := s.fill("agents.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		team, err := configs.Parse(filepath.Join(t.TempDir(), "team.yaml"), out["agents.yaml"])
+		if err != nil || team.Teammates[0].Agent.Auth != configs.Key {
+			t.Errorf("%v in\n%s", err, out["agents.yaml"])
+		}
+		tidy(t, string(out["agents.yaml"]))
+	}
+}
+
 // uncommented returns the spec with its commented examples enabled.
 func uncommented(t *testing.T, dir, spec string) {
 	t.Helper()

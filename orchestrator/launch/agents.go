@@ -364,6 +364,15 @@ func PresetInfo(name configs.Preset) (info AgentInfo, ok bool) {
 	return agentInfo(configs.Agent{Name: string(name), Kind: configs.ACP, Preset: name}, "."), true
 }
 
+// KeyOnly reports whether the program of a preset has no login of its own, so that it needs an API
+// key (`auth: key`).
+func KeyOnly(name configs.Preset) bool {
+	p, ok := presetOf(name)
+	return ok && p.keyOnly()
+}
+
+func (p preset) keyOnly() bool { return p.login == "" && len(p.keyVars) > 0 }
+
 // probeTimeout bounds how long a program may take to open a session; slow ones take
 // five seconds on a slow machine.
 const probeTimeout = 30 * time.Second

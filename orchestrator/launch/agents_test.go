@@ -125,6 +125,9 @@ func keyOnly() preset { return preset{name: "acme", keyVars: []string{"ACME_API_
 // away silently.
 func TestKeyOnly(t *testing.T) {
 	t.Setenv("ACME_API_KEY", "k")
+	if !keyOnly().keyOnly() || claude().keyOnly() {
+		t.Error("it is not known which programs have no login")
+	}
 	found := Found{preset: keyOnly()}
 	want := "a: acme has no login of its own, only an API key; set ACME_API_KEY and write auth: key"
 	if _, err := found.readKey(configs.Agent{Name: "a", Auth: configs.Login}); !errors.Is(err, configs.ErrSpec) ||
