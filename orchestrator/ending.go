@@ -182,6 +182,9 @@ func (t *team) sumUp(e *Ending) (limited bool) {
 		e.Coordination, e.Turns, e.Work = s.Noticed(), s.Run().Turns, s.WorkCounts()
 		e.Budget, e.FailedOpen = s.BudgetAt(time.Now()), s.Hooks().FailedOpen()
 		for _, m := range s.Members {
+			if m.Lead {
+				e.Answer = m.Said
+			}
 			if !m.Left || m.Done.Turns > 0 {
 				e.Members = append(e.Members, endingOf(m, t.Clock.Now()))
 			}
@@ -197,9 +200,6 @@ func (t *team) sumUp(e *Ending) (limited bool) {
 		// A usage limit that delayed no work is no problem.
 		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", m.Name, m.Reason))
-		}
-		if s.Member.Lead {
-			e.Answer = t.Watch.LastText(m.Name)
 		}
 	}
 	return limited

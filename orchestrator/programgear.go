@@ -22,7 +22,7 @@ func (h *seatBuilder) programGear(ctx context.Context, s *crew.Seat, history tra
 		Member: s.Member, History: history, Rules: s.Teammate().Rights().Now(),
 		Environ: slices.Concat(h.copies.AuthorEnv(s.Member.Name), h.copies.Ports(s.Member.Name), h.sockets.Env(s.Member.Name)),
 		System:  func() string { return h.systemPrompt(s.Member) },
-		Said:    func() string { return h.Watch.LastText(s.Member.Name) },
+		Said:    func() string { return h.State.Said(s.Member.Name) },
 	})
 	if err != nil {
 		return nil, nil, err

@@ -52,7 +52,7 @@ func (s *Seat) Rotates(w teammate.Work) bool {
 
 // Facts implements teammate.Rotator.
 func (s *Seat) Facts(ctx context.Context) string {
-	last := s.crew.deps.Watch.LastText(s.Member.Name)
+	last := s.crew.deps.State.Said(s.Member.Name)
 	if last == "" { // it has said nothing in this run
 		past, err := transcript.Read(s.transcript(s.Member.Session.Session))
 		s.crew.logError(ctx, s, err)

@@ -16,10 +16,9 @@ type Watch struct {
 	due     map[string]string // marks of mail that is due, by member
 }
 
-// activity is what the watchdog counts of a member, and what the member said last.
+// activity is what the watchdog counts of a member.
 type activity struct {
 	turn      int
-	lastText  string // the whole text
 	beats     uint64 // events
 	calls     int    // tool calls under way
 	hooking   int    // hooks under way
@@ -40,25 +39,12 @@ func (w *Watch) of(member string) *activity {
 	return a
 }
 
-// LastText returns what a member said last in this run; empty: nothing.
-func (w *Watch) LastText(member string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if a := w.members[member]; a != nil {
-		return a.lastText
-	}
-	return ""
-}
-
 // Saw counts an event of a member. It implements crew.Watcher.
 func (w *Watch) Saw(_ context.Context, m *Member, e events.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.of(m.Name)
 	a.turn = max(a.turn, e.Turn)
-	if said, ok := e.Data.(events.TextSaid); ok && e.Helper == "" {
-		a.lastText = said.Text
-	}
 	a.beat(e.Data)
 	return nil
 }

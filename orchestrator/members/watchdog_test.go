@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/events"
 )
 
 // TestMemberWatch: each case is a member over rounds of half a minute, with the findings by
@@ -67,27 +64,5 @@ func TestMemberWatch(t *testing.T) {
 		if got = got[:min(len(got), 3)]; !slices.Equal(got, tt.want) {
 			t.Errorf("%s: found %v, want %v", name, got, tt.want)
 		}
-	}
-}
-
-// TestLastText: what a member said last is kept whole, what its helpers say is not, and nothing is
-// kept of a member that has left.
-func TestLastText(t *testing.T) {
-	var w Watch
-	see := func(e events.Event) {
-		if err := w.Saw(t.Context(), &Member{Member: &configs.Member{Name: "dev"}}, e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	see(events.Event{Turn: 3, Data: events.TextSaid{Text: "one\ntwo"}})
-	see(events.Event{Turn: 3, Helper: "h1", Data: events.TextSaid{Text: "three"}})
-	if said := w.LastText("dev"); said != "one\ntwo" {
-		t.Errorf("it said %q", said)
-	}
-	if err := w.Left(t.Context(), "dev"); err != nil {
-		t.Fatal(err)
-	}
-	if said := w.LastText("dev"); said != "" {
-		t.Errorf("it has left, and said %q", said)
 	}
 }

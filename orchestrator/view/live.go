@@ -104,6 +104,12 @@ func (l *Live) Done(member string) (done accounts.Done) {
 	return done
 }
 
+// Said returns the whole of what a member said last in this run; empty: nothing.
+func (l *Live) Said(member string) (said string) {
+	l.Read(func(s *State) { said = s.member(member).Said })
+	return said
+}
+
 // Status returns a member as `covey ps` shows it.
 func (l *Live) Status(member string) (status api.MemberStatus) {
 	l.Read(func(s *State) { status = s.member(member).Status() })

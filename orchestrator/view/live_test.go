@@ -36,6 +36,11 @@ func TestLive(t *testing.T) {
 	if at := l.Position("ana"); at != (Position{Turn: 5, InTurn: true}) {
 		t.Errorf("ana is at %+v", at)
 	}
+	l.Apply(events.Event{Member: "ana", Turn: 5, Data: events.TextSaid{Text: "one\ntwo"}})
+	l.Apply(events.Event{Member: "ana", Turn: 5, Helper: "h1", Data: events.TextSaid{Text: "three"}})
+	if said := l.Said("ana"); said != "one\ntwo" {
+		t.Errorf("ana said %q, want the whole text, without those of helpers", said)
+	}
 	if done := l.Done("ana"); done.Turns != 1 {
 		t.Errorf("ana has begun %d turns in this run", done.Turns)
 	}

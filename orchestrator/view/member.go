@@ -77,6 +77,8 @@ type Member struct {
 	Hooks  hookinfo.Tally     `json:"hooks,omitempty"` // in this run
 	// Texts are what it said last, the newest last.
 	Texts []Note `json:"texts,omitempty"`
+	// Said is the last of them in this run, which is whole in a running team.
+	Said string `json:"-"`
 	// Incidents are what happened to its agent, the newest last; IncidentCounts counts all of
 	// this run by kind.
 	Incidents      []Incident     `json:"incidents,omitempty"`

@@ -24,6 +24,7 @@ func (s turnFold) apply(l events.Event) bool {
 	case events.TextSaid:
 		if m := s.member(l.Member); l.Helper == "" {
 			said := cut(e.Text)
+			m.Said = e.Text
 			m.works(said, l.Time)
 			m.says(l, said)
 			s.index.turns[m.Name].answers(l.Seq)
