@@ -231,8 +231,12 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 }
 
 // WithKinds returns the team with the kinds of its agents as found: the program of a
-// preset may not speak ACP.
+// preset may not speak ACP. It copies only a team that has such agents, because a copy of many
+// members is large.
 func WithKinds(team *configs.Team, programs map[string]Found) *configs.Team {
+	if len(programs) == 0 {
+		return team
+	}
 	changed := *team
 	changed.Teammates, changed.Templates = slices.Clone(team.Teammates), slices.Clone(team.Templates)
 	for m := range changed.EachAndTemplates() {
