@@ -55,6 +55,9 @@ func documented() map[string][]yaml.Field {
 // valueExtras is what a list of keys leaves out of a value.
 var valueExtras = regexp.MustCompile(`^an? (mapping from .*)?|^one of |( of texts)$|,? such as .*|(, or one)? with its unit.*| from \d+ to 2147483647`)
 
+// docExtras is what a list of keys leaves out of a description, because the page says it once.
+var docExtras = regexp.MustCompile(`, relative to the spec\b|\. Relative to the spec\b|0: no limit\. `)
+
 // keyList is a list of fields in Markdown. It leaves out keys that this version does not have, and
 // of values what the page says once or the description of the key tells.
 func keyList(fields []yaml.Field) string {
@@ -75,7 +78,7 @@ func keyList(fields []yaml.Field) string {
 		if value != "" {
 			value = " (" + value + ")"
 		}
-		fmt.Fprintf(&out, "- `%s`%s: %s\n", f.Key, value, f.Doc)
+		fmt.Fprintf(&out, "- `%s`%s: %s\n", f.Key, value, docExtras.ReplaceAllString(f.Doc, ""))
 	}
 	return out.String()
 }
