@@ -28,18 +28,18 @@ func (u *turn) notes() []agent.Input {
 	limits := u.t.opts.Limits
 	if limits.MaxTurns >= minNoted {
 		used := fmt.Sprintf("%d of the %d model requests", u.passes, limits.MaxTurns)
-		list = append(list, u.note("max_turns", agent.Level(float64(u.passes), float64(limits.MaxTurns)), used)...)
+		list = append(list, u.limitNotes("max_turns", agent.Level(float64(u.passes), float64(limits.MaxTurns)), used)...)
 	}
 	if limits.TurnTimeout > 0 {
 		past := time.Since(u.start)
 		used := fmt.Sprintf("%v of the %v", past.Round(time.Second), limits.TurnTimeout)
-		list = append(list, u.note("turn_timeout", agent.Level(float64(past), float64(limits.TurnTimeout)), used)...)
+		list = append(list, u.limitNotes("turn_timeout", agent.Level(float64(past), float64(limits.TurnTimeout)), used)...)
 	}
 	return list
 }
 
-// note returns a note about a limit of this turn, once for each level.
-func (u *turn) note(limit string, level int, used string) []agent.Input {
+// limitNotes returns a note about a limit of this turn, once for each level.
+func (u *turn) limitNotes(limit string, level int, used string) []agent.Input {
 	in := agent.LimitNote(u.at.no, limit, level, used)
 	if level == 0 || u.t.shown.Has(in.MessageID) {
 		return nil

@@ -60,6 +60,6 @@ func (v *Verdict) Hear(event hooks.Event, stdout string, byLine bool) {
 		return
 	}
 	if text := texts.Text(specific["additionalContext"]); strings.TrimSpace(text) != "" {
-		v.Contexts = []note{{additionalContext, text}}
+		v.Contexts = []contextText{{additionalContext, text}}
 	}
 }

@@ -28,7 +28,7 @@ func TestMerge(t *testing.T) {
 	byJSON.byAnswer = true
 	halt := Verdict{Result: hooks.Result{Outcome: hooks.Success}, Halt: true, stop: "enough"}
 	halt2 := Verdict{Halt: true, stop: "later"}
-	context := Verdict{Contexts: []note{{additionalContext, "ctx"}}}
+	context := Verdict{Contexts: []contextText{{additionalContext, "ctx"}}}
 	tests := []struct {
 		name     string
 		event    hooks.Event
@@ -64,7 +64,7 @@ func TestMerge(t *testing.T) {
 				Messages: []string{"<system-reminder>\nStop hook stopped continuation: enough\n</system-reminder>",
 					"<system-reminder>\nStop hook stopped continuation: later\n</system-reminder>",
 					"Stop hook feedback:\nx"}}},
-		{"two contexts of a call are one reminder", hooks.PreToolUse, []Verdict{context, {Contexts: []note{
+		{"two contexts of a call are one reminder", hooks.PreToolUse, []Verdict{context, {Contexts: []contextText{
 			{additionalContext, "more"}}}}, hooks.Outcome{Decision: hooks.Pass,
 			AdditionalContext: []string{"<system-reminder>\nPreToolUse hook additional context: ctx\nmore\n</system-reminder>"},
 			Messages:          []string{"<system-reminder>\nPreToolUse hook additional context: ctx\nmore\n</system-reminder>"}}},

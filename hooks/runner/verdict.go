@@ -39,7 +39,7 @@ type Verdict struct {
 	plugin     string       // the plugin that the hook comes from, or empty
 	Halt       bool
 	stop       string
-	Contexts   []note
+	Contexts   []contextText
 	Message    string // systemMessage
 	Summary    string // rewakeSummary, of a hook in the background
 	permission hooks.Permission
@@ -47,21 +47,21 @@ type Verdict struct {
 	output     map[string]json.RawMessage
 }
 
-// note is a text for the model before it is wrapped: plain stdout or additional context.
-type note struct {
+// contextText is a text for the model before it is wrapped: plain stdout or additional context.
+type contextText struct {
 	label string // plainStdout or additionalContext
 	Text  string
 }
 
-// Labels of notes.
+// Labels of context texts.
 const (
 	plainStdout       = "success"
 	additionalContext = "additional context"
 )
 
-// Shown returns the note as the model reads it. name is that of the hook; for SessionStart's
+// Shown returns the text as the model reads it. name is that of the hook; for SessionStart's
 // additional context recorded hosts omit the source.
-func (n note) Shown(known *hooks.EventInfo, name string) string {
+func (n contextText) Shown(known *hooks.EventInfo, name string) string {
 	if known.Event == hooks.SessionStart && n.label == additionalContext {
 		name = string(hooks.SessionStart)
 	}
@@ -138,7 +138,7 @@ func judgeEnd(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 		v.fail(known, h, found, hooks.NonBlockingError,
 			fmt.Sprintf("Failed with non-blocking status code %d: %s", found.Code, firstLine(found.Stderr)))
 	case known.Context && found.Answer.plain != "":
-		v.Contexts = append(v.Contexts, note{plainStdout, found.Answer.plain})
+		v.Contexts = append(v.Contexts, contextText{plainStdout, found.Answer.plain})
 	}
 	return v
 }
@@ -301,7 +301,7 @@ func (v *Verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 			v.Warn("%s takes no hookSpecificOutput.%s", known.Event, texts.Preview(name, 40))
 		case name == "additionalContext":
 			if text := texts.Text(raw); strings.TrimSpace(text) != "" {
-				v.Contexts = append(v.Contexts, note{additionalContext, text})
+				v.Contexts = append(v.Contexts, contextText{additionalContext, text})
 			}
 		case name == "permissionDecision" || name == "permissionDecisionReason":
 		case name == "updatedInput":

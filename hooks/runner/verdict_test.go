@@ -119,7 +119,7 @@ func TestJudgeTakesOver(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	v = Judge(hooks.InfoOf(hooks.SessionStart), &hooks.Handler{}, end(hooks.SessionStart, 0, "  plain words\n", ""))
-	if len(v.Contexts) != 1 || v.Contexts[0] != (note{"success", "plain words"}) {
+	if len(v.Contexts) != 1 || v.Contexts[0] != (contextText{"success", "plain words"}) {
 		t.Errorf("%+v", v)
 	}
 	v = Judge(hooks.InfoOf(hooks.UserPromptSubmit), &hooks.Handler{}, end(hooks.UserPromptSubmit, 0, `{"half":`, ""))

@@ -148,7 +148,7 @@ func (g *Guard) compare() error {
 		return err
 	}
 	if len(g.foreign(all)) == 0 {
-		g.note(all)
+		g.settle(all)
 		return nil
 	}
 	var undone []trustKey
@@ -193,9 +193,9 @@ func (g *Guard) foreign(all *trustFile) []trustEntry {
 	return list
 }
 
-// note records a file without foreign entries; g.mu is held. Once an announced change
+// settle records a file without foreign entries; g.mu is held. Once an announced change
 // has arrived, the entry that it replaced is foreign too.
-func (g *Guard) note(all *trustFile) {
+func (g *Guard) settle(all *trustFile) {
 	for key, c := range g.counts {
 		e, there := all.find(key)
 		switch {

@@ -21,7 +21,7 @@ func (s gateFold) apply(l events.Event) bool {
 	switch e := l.Data.(type) {
 	case events.GateAsked:
 		s.gate(l, e)
-		s.noteTask(e.TaskID, l)
+		s.addTaskLine(e.TaskID, l)
 	case events.HookStarted:
 		s.hookStarted(l, e)
 	case events.HookFinished:
@@ -226,7 +226,7 @@ func (s gateFold) feedback(l events.Event, e events.HookFeedback) {
 	}
 	if id, r, ok := RefusalOf(l); ok {
 		t, _ := s.task(id)
-		t.note(l.Seq)
+		t.addLine(l.Seq)
 		r.By = by
 		t.refused(r)
 	}
@@ -234,7 +234,7 @@ func (s gateFold) feedback(l events.Event, e events.HookFeedback) {
 
 // verdict notes which files a hook judges that runs now. Judged is zero if the verdict is new.
 func (s gateFold) verdict(l events.Event, v events.VerdictReused) {
-	s.noteTask(v.Task, l)
+	s.addTaskLine(v.Task, l)
 	for _, g := range s.found().judging {
 		work := g.Task
 		if m := s.index.merges[g.Merge]; m != nil {

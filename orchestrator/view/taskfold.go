@@ -18,8 +18,8 @@ func (t *Task) isWorkOf(member string) bool {
 	return !t.Deleted && t.Status == tasks.InProgress && t.Owner == member
 }
 
-// note adds a line that names the task.
-func (t *Task) note(seq uint64) {
+// addLine adds a line that names the task.
+func (t *Task) addLine(seq uint64) {
 	if t.First == 0 {
 		t.First = seq
 	}
@@ -29,10 +29,10 @@ func (t *Task) note(seq uint64) {
 	}
 }
 
-// noteTask is note for a task that may not be known.
-func (s *State) noteTask(id string, l events.Event) {
+// addTaskLine is addLine for a task that may not be known.
+func (s *State) addTaskLine(id string, l events.Event) {
 	if t := s.Task(id); t != nil {
-		t.note(l.Seq)
+		t.addLine(l.Seq)
 	}
 }
 
@@ -93,7 +93,7 @@ func (s workFold) changed(l events.Event, c tasks.Change) {
 		return
 	}
 	t, isNew := s.task(c.Task.ID)
-	t.note(l.Seq)
+	t.addLine(l.Seq)
 	switch {
 	case c.Op == tasks.Refused:
 		_, r, _ := RefusalOf(l)

@@ -24,7 +24,7 @@ func (s workFold) apply(l events.Event) bool {
 		s.changed(l, e.Change)
 	case events.TaskUnchanged:
 		if t := s.Task(e.Task); t != nil {
-			t.note(l.Seq)
+			t.addLine(l.Seq)
 			t.Unchanged = true
 		}
 	case events.MessageSent:
@@ -54,7 +54,7 @@ func (s workFold) hinted(l events.Event, e events.WorkHinted) {
 	m.Hints, m.Brings, m.Size = e.Hints, e.Brings, e.Size
 	for _, id := range m.Tasks {
 		if t := s.index.tasks[id]; t != nil {
-			t.note(l.Seq)
+			t.addLine(l.Seq)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (s workFold) merge(l events.Event, e tasks.Merge) {
 		if t == nil {
 			continue
 		}
-		t.note(l.Seq)
+		t.addLine(l.Seq)
 		if !slices.Contains(t.Merges, e.ID) {
 			t.Merges = append(t.Merges, e.ID)
 		}

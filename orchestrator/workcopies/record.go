@@ -126,8 +126,8 @@ func (r *record) ofSession(session string) (Tree, bool) {
 	return Tree{}, false
 }
 
-// note records a copy without storing it, because git knows it.
-func (r *record) note(member string, own Tree) {
+// remember records a copy without storing it, because git knows it.
+func (r *record) remember(member string, own Tree) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known[member] = own
@@ -135,7 +135,7 @@ func (r *record) note(member string, own Tree) {
 
 // keep records and stores a copy.
 func (r *record) keep(ctx context.Context, member string, own Tree) error {
-	r.note(member, own)
+	r.remember(member, own)
 	return r.save(ctx)
 }
 

@@ -271,7 +271,7 @@ func (t *Trees) discover(ctx context.Context) error {
 			return fmt.Errorf("the working copy %s: %w", path, err)
 		}
 		own := Tree{Top: path, Root: t.ground.rootIn(path), Branch: t.branchOf(ctx, path, head)}
-		t.record.note(member, own)
+		t.record.remember(member, own)
 		// A kill may have come before the branch was made.
 		begin := worktree.Step{To: head.Commit, Why: "covey: a working copy begins"}
 		err = t.ground.repo.Move(ctx, "refs/heads/"+own.Branch, begin)

@@ -184,16 +184,16 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 		return // most folders have none, and an @ may mean something else
 	}
 	if !Contains(r.top, place) {
-		r.note("%s was not read: it lies outside of %s", f.Path, r.top)
+		r.addNote("%s was not read: it lies outside of %s", f.Path, r.top)
 		return
 	}
 	if (f.Parent != "" || place != f.Path) && r.private(place) {
-		r.note("%s was not read: it is a hidden file of the home", f.Path)
+		r.addNote("%s was not read: it is a hidden file of the home", f.Path)
 		return
 	}
 	r.seen[place] = true
 	if f.text, err = r.read(place); err != nil {
-		r.note("%s was not read: %v", f.Path, err)
+		r.addNote("%s was not read: %v", f.Path, err)
 		return
 	}
 	// AGENTS.md and CLAUDE.md are often copies of each other.
@@ -207,7 +207,7 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 			path = filepath.Join(filepath.Dir(f.Path), path)
 		}
 		if depth == maxIncludeDepth {
-			r.note("%s was not read: files may include each other %d deep", path, maxIncludeDepth)
+			r.addNote("%s was not read: files may include each other %d deep", path, maxIncludeDepth)
 			continue
 		}
 		r.file(InstructionFile{Path: path, Kind: f.Kind, Parent: f.Path}, depth+1)
@@ -229,13 +229,13 @@ func (r *instructionReader) read(path string) (string, error) {
 		for len(data) > 0 && !utf8.Valid(data[max(len(data)-utf8.UTFMax, 0):]) {
 			data = data[:len(data)-1]
 		}
-		r.note("%s is too long: only its first %d bytes are read", path, len(data))
+		r.addNote("%s is too long: only its first %d bytes are read", path, len(data))
 	}
 	r.room -= len(data)
 	return strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD")), nil
 }
 
-func (r *instructionReader) note(format string, args ...any) {
+func (r *instructionReader) addNote(format string, args ...any) {
 	r.notes = append(r.notes, noteOf(format, args...))
 }
 

@@ -87,11 +87,11 @@ func readReport(ctx context.Context, env *cli.Env, place state.Place, work bool)
 	}
 	r.Now, err = statusOf(ctx, place)
 	if err != nil {
-		r.note("The team runs, but does not answer: %v", err)
+		r.addNote("The team runs, but does not answer: %v", err)
 	}
 	if r.team, err = env.TeamOf(place); err != nil {
 		r.team = nil
-		r.note("The spec cannot be read, so values of its key files are not masked, and no changes are shown: %v",
+		r.addNote("The spec cannot be read, so values of its key files are not masked, and no changes are shown: %v",
 			err)
 	}
 	if work {
@@ -118,8 +118,8 @@ func statusOf(ctx context.Context, place state.Place) (*api.Status, error) {
 	}, func() (*api.Status, error) { return nil, nil })
 }
 
-// note adds what a reader must know.
-func (r *report) note(format string, args ...any) {
+// addNote adds what a reader must know.
+func (r *report) addNote(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
@@ -151,7 +151,7 @@ func (r *report) fold(place state.Place) (*view.State, error) {
 	case s.Seq == 0:
 		return nil, fmt.Errorf("team %s has written nothing yet, so there is nothing to report", place.Team)
 	case damaged > 0:
-		r.note("%d lines of the journal are damaged and missing here; the first: %v", damaged, first)
+		r.addNote("%d lines of the journal are damaged and missing here; the first: %v", damaged, first)
 	}
 	return &s, nil
 }
@@ -236,16 +236,16 @@ func (r *report) describe() {
 		}
 	}
 	if r.Now != nil {
-		r.note("The team is running: this is its state at line %d of the journal.", s.Seq)
+		r.addNote("The team is running: this is its state at line %d of the journal.", s.Seq)
 	}
 	if run := s.Run(); staffed == 0 && run.Merge != "" {
-		r.note("No member has run: covey merge has merged %s.", run.Merge)
+		r.addNote("No member has run: covey merge has merged %s.", run.Merge)
 	}
 	if staffed > 1 {
-		r.note("Turns and refusals are those of the last of %d runs; tasks, tokens and cost those of all.", staffed)
+		r.addNote("Turns and refusals are those of the last of %d runs; tasks, tokens and cost those of all.", staffed)
 	}
 	if s.First > 1 {
-		r.note("The journal begins at line %d; what came before is not known.", s.First)
+		r.addNote("The journal begins at line %d; what came before is not known.", s.First)
 	}
 	for _, d := range []struct {
 		n    int
@@ -255,7 +255,7 @@ func (r *report) describe() {
 		{s.Dropped.Requests, "answered questions"}, {s.Dropped.Merges, "finished merges"},
 	} {
 		if d.n > 0 {
-			r.note("The oldest %d %s are not shown; covey logs has them.", d.n, d.what)
+			r.addNote("The oldest %d %s are not shown; covey logs has them.", d.n, d.what)
 		}
 	}
 }

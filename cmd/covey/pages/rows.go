@@ -34,13 +34,13 @@ func (d *Drawing) drawn(id, name string, data any) template.HTML {
 		one.html = d.execute(name, data)
 	}
 	if d.err == nil { // else it may be a part only
-		d.note(id, one)
+		d.keepRow(id, one)
 	}
 	return one.html
 }
 
-// note keeps a row for the next drawing.
-func (d *Drawing) note(id string, one drawnRow) {
+// keepRow keeps a row for the next drawing.
+func (d *Drawing) keepRow(id string, one drawnRow) {
 	if d.rows == nil {
 		d.rows = make(Rows, len(d.Before))
 	}

@@ -122,7 +122,7 @@ func (d *Drawing) Sections() ([]*Section, error) {
 // keep takes a section from an earlier drawing, and its rows for the next one.
 func (d *Drawing) keep(s *Section) *Section {
 	for _, r := range s.Rows {
-		d.note(r.ID, d.Before[r.ID])
+		d.keepRow(r.ID, d.Before[r.ID])
 	}
 	return s
 }

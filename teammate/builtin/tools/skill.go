@@ -160,7 +160,7 @@ func (s *Skills) Command(name string) (c workspace.PromptCommand, err error) {
 	if err != nil {
 		return c, fmt.Errorf("read the skill: %w", err)
 	}
-	if err := s.note(name); err != nil {
+	if err := s.recordLoaded(name); err != nil {
 		return c, err
 	}
 	dir := filepath.Dir(s.known[i].File)
@@ -168,9 +168,9 @@ func (s *Skills) Command(name string) (c workspace.PromptCommand, err error) {
 	return workspace.PromptCommand{Source: "projectSettings", Text: fmt.Sprintf("Base directory for this skill: %s\n\n%s", dir, text)}, nil
 }
 
-// note stores that a skill is loaded. If that fails the skill must not be used: after a
+// recordLoaded stores that a skill is loaded. If that fails the skill must not be used: after a
 // restart its hooks, which may forbid something, would be missing.
-func (s *Skills) note(name string) error {
+func (s *Skills) recordLoaded(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.Contains(s.loaded, name) {
