@@ -32,10 +32,15 @@ func ReadSpawned(ctx context.Context, store *tasks.Store) (list []Spawned, err e
 	return list, tasks.ReadValue(ctx, store, storeKey, &list)
 }
 
-// Grow returns the team with the members that were added, after those of the spec.
+// Grow returns the team with the members that were added, after those of the spec. A team in which
+// that changes nothing is not copied, because many members are large.
 func Grow(team *configs.Team, list []Spawned) *configs.Team {
+	added := func(m configs.Member) bool { return m.Template != "" }
+	if len(list) == 0 && !slices.ContainsFunc(team.Teammates, added) {
+		return team
+	}
 	grown := *team
-	grown.Teammates = slices.DeleteFunc(slices.Clone(team.Teammates), func(m configs.Member) bool { return m.Template != "" })
+	grown.Teammates = slices.DeleteFunc(slices.Clone(team.Teammates), added)
 	own := grown.MemberNames()
 	for _, s := range list {
 		i := slices.IndexFunc(team.Templates, func(t configs.Template) bool { return t.Name == s.Template })

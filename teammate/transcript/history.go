@@ -96,7 +96,7 @@ type past struct {
 // what a power loss leaves of lines that were never synced.
 func readTranscript(file io.Reader) (*past, error) {
 	p := &past{}
-	r := bufio.NewReaderSize(file, 256<<10)
+	r := bufio.NewReaderSize(file, 16<<10) // a member that is new has an empty file, and a team many members
 	var at int64
 	var buf []byte
 	for n := 1; ; n++ {
