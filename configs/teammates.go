@@ -117,7 +117,7 @@ func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 			out = append(out, one)
 		}
 	}
-	return out
+	return slices.Clone(out) // without room to grow, because a member is large and the team keeps it
 }
 
 // names returns the names of the members that a teammate's entry stands for.
