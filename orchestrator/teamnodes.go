@@ -116,7 +116,7 @@ func (n *teamNodes) spec(ctx context.Context, have string) (json.RawMessage, err
 			if err != nil {
 				return nil, err
 			}
-			key, err := receipts.OperatorKey(n.o.place.Home())
+			key, err := receipts.TeamKey(n.o.place.Home(), team.Bus.Creds, team.Name)
 			if err != nil {
 				return nil, err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"os"
 	"os/signal"
@@ -89,7 +90,7 @@ func runTrial(ctx context.Context, env *cli.Env, dir string, names []string) err
 		return err
 	}
 	defer t.Close()
-	if err := writeCreds(env, dir, creds, t.URL); err != nil {
+	if err := writeCreds(env, dir, t.Creds, creds, t.URL); err != nil {
 		return err
 	}
 	env.Out.Printf("bus:\n  url: [%s]\n  creds: %q\n", quoted(t.URL), t.Creds)
@@ -161,7 +162,7 @@ folder --certs: server.pem, server.key and ca.pem.`,
 			}
 			users, creds, err := nodeKeys(beside, team, names)
 			if err == nil {
-				err = writeCreds(env, beside, creds, urlsOf(hosts))
+				err = writeCreds(env, beside, key, creds, urlsOf(hosts))
 			}
 			if err != nil {
 				return err
@@ -215,8 +216,9 @@ func nodeKeys(dir, team string, names []string) (users []bus.NodeUser, creds []n
 // credsPath returns the file of a node's credentials.
 func credsPath(dir, node string) string { return filepath.Join(dir, node+".creds") }
 
-// writeCreds writes the credentials of nodes: with the addresses of the servers, and with this operator's key.
-func writeCreds(env *cli.Env, dir string, creds []nodes.Creds, urls []string) error {
+// writeCreds writes the credentials of nodes: with the addresses of the servers, and with the key that signs what
+// nodes run. coordinator is the file of the coordinators' key, from which all hosts that may run the team make it.
+func writeCreds(env *cli.Env, dir, coordinator string, creds []nodes.Creds, urls []string) error {
 	if len(creds) == 0 {
 		return nil
 	}
@@ -227,14 +229,11 @@ func writeCreds(env *cli.Env, dir string, creds []nodes.Creds, urls []string) er
 	if err != nil {
 		return err
 	}
-	if _, err := receipts.OperatorKey(home); err != nil {
-		return err
-	}
-	public, err := receipts.PublicKey(home)
+	signing, err := receipts.TeamKey(home, coordinator, creds[0].Team)
 	if err != nil {
 		return err
 	}
-	operator, err := receipts.FormatKey(public)
+	operator, err := receipts.FormatKey(signing.Public().(ed25519.PublicKey))
 	if err != nil {
 		return err
 	}
