@@ -66,7 +66,7 @@ func (h *seatBuilder) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.M
 		return nil, err
 	}
 	if spec.BaseURL != "" {
-		return launch.NewModel(spec, h.o.prices(), lane)
+		return launch.NewModel(spec, h.o.prices(), lane, h.Programs.GateOf(s.Member, spec))
 	}
 	path := spec.Script
 	played := h.o.scripts()[path]

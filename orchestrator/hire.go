@@ -423,7 +423,7 @@ func (h *seatBuilder) model(s *crew.Seat, spec configs.Model, served map[int]int
 		return nil, err
 	}
 	if spec.BaseURL != "" {
-		return launch.NewModel(spec, h.o.prices(), lane)
+		return launch.NewModel(spec, h.o.prices(), lane, h.Programs.GateOf(s.Member, spec))
 	}
 	played := h.o.scripts()[spec.Script]
 	if played == nil {

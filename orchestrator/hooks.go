@@ -150,7 +150,8 @@ func (h *seatBuilder) hookModels() *teamhooks.Models {
 			if err != nil {
 				return nil, err
 			}
-			return launch.NewModel(m, h.o.prices(), lane)
+			who, _ := h.Seats.Member(member) // laneOf has found it
+			return launch.NewModel(m, h.o.prices(), lane, h.Programs.GateOf(who, m))
 		},
 		Tap: func(member string, m agent.Model) agent.Model {
 			lane, err := h.laneOf(member)

@@ -166,3 +166,20 @@ func TestReplayMiss(t *testing.T) {
 		t.Errorf("%d recordings, %v", n, err)
 	}
 }
+
+// TestGatewayOfOwnAgent: with a gateway, a member with covey's own agent asks no model that the spec does not allow.
+func TestGatewayOfOwnAgent(t *testing.T) {
+	t.Parallel()
+	r, _ := newRecordedRig(t)
+	r.Rewrite("team.yaml", "lead: {model: lead}", "gateway: {models: [\"anthropic/*\", cem]}\nlead: {model: lead}")
+	r.Run(orchestrator.Options{})
+	for i, name := range []string{"ana", "ben", "cem"} {
+		refused := slices.ContainsFunc(linesOf(r, name), func(l string) bool {
+			return strings.Contains(l, "does not allow the model openai/ben")
+		})
+		_, err := os.Stat(filepath.Join(r.Dir, fmt.Sprintf("made-%d", i+1)))
+		if made := err == nil; refused != (name == "ben") || made == refused {
+			t.Errorf("%s: refused %v, made %v", name, refused, made)
+		}
+	}
+}

@@ -402,3 +402,44 @@ func TestStreams(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestOwnAgent: a model of covey's own agent keeps to the list of models, and a 429 makes all members of its login
+// wait, also those with programs, but no others.
+func TestOwnAgent(t *testing.T) {
+	asked := 0
+	r := newRig(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	ask := func(o Own) error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.web.URL, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := r.gate.Transport(o, http.DefaultTransport).RoundTrip(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return err
+	}
+	own := Own{Login: "work", Models: []string{"openai/gpt-*"}, Provider: "openai", Model: "gpt-5"}
+	other := own
+	other.Model = "o3"
+	if err := ask(other); err == nil || !strings.Contains(err.Error(), "does not allow the model openai/o3") || asked != 0 {
+		t.Errorf("another model: %v, %d requests", err, asked)
+	}
+	if err := ask(own); err != nil || asked != 1 {
+		t.Errorf("the first request: %v, %d requests", err, asked)
+	}
+	if _, ok := errors.AsType[*agent.LimitError](ask(own)); !ok || asked != 1 {
+		t.Errorf("a request of a login that has to wait; %d requests", asked)
+	}
+	if _, ok := errors.AsType[*agent.LimitError](r.gate.await(t.Context(), "work")); !ok {
+		t.Error("a program of that login need not wait")
+	}
+	own.Login = "home"
+	if err := ask(own); err != nil || asked != 2 {
+		t.Errorf("another login: %v, %d requests", err, asked)
+	}
+}

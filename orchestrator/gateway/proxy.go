@@ -116,9 +116,8 @@ func (d *Door) admit(r *http.Request, q *request) error {
 		q.model = q.look.model()
 	}
 	r.Body = q.look
-	if !d.allows(q.host.Provider, q.model) {
-		return &agent.APIError{Type: "model_not_found", Message: fmt.Sprintf("the spec does not allow the model %s (gateway: {models: [%s]}); "+
-			"write it there, or have the program use one of these", q.name(), strings.Join(d.Models, ", "))}
+	if err := allowed(d.Models, q.host.Provider, q.model); err != nil {
+		return err
 	}
 	if d.Lane.Replays() {
 		return nil
@@ -126,15 +125,22 @@ func (d *Door) admit(r *http.Request, q *request) error {
 	return d.gateway.await(r.Context(), d.Login)
 }
 
-// allows reports whether a model may be asked.
-func (d *Door) allows(provider, model string) bool {
-	return len(d.Models) == 0 || slices.ContainsFunc(d.Models, func(pattern string) bool {
+// allowed returns why a model may not be asked; nil: it may.
+func allowed(patterns []string, provider, model string) error {
+	if len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
 		return texts.Wild(pattern, provider+"/"+model) || texts.Wild(pattern, model)
-	})
+	}) {
+		return nil
+	}
+	return &agent.APIError{Type: "model_not_found", Message: fmt.Sprintf("the spec does not allow the model %s (gateway: {models: [%s]}); "+
+		"write it there, or use one of these", nameOf(provider, model), strings.Join(patterns, ", "))}
 }
 
 // name returns the name of the model with its provider.
-func (q *request) name() string { return strings.TrimPrefix(q.host.Provider+"/"+q.model, "/") }
+func (q *request) name() string { return nameOf(q.host.Provider, q.model) }
+
+// nameOf returns the name of a model with its provider.
+func nameOf(provider, model string) string { return strings.TrimPrefix(provider+"/"+model, "/") }
 
 // refuse answers a request that does not leave, and ends the turn for that reason.
 func (d *Door) refuse(w http.ResponseWriter, api script.API, err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/gateway"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/modelapi"
@@ -23,11 +26,26 @@ var ErrNoKey = errors.New("there is no API key")
 // maxKey is the size in bytes of the largest key file.
 const maxKey = 16 << 10
 
+// Gate is what the requests to a model pass before they leave; nil: nothing.
+type Gate func(next http.RoundTripper) http.RoundTripper
+
+// GateOf returns what the requests of a member's own agent to a model pass: the gateway, if the spec wants it.
+func (p *Programs) GateOf(m *members.Member, model configs.Model) Gate {
+	spec := m.Current().Gateway
+	if !spec.On {
+		return nil
+	}
+	own := gateway.Own{
+		Login: "key of " + model.BaseURL + " " + model.KeyFile, Models: spec.Models, Provider: string(model.Provider), Model: model.Model,
+	}
+	return func(next http.RoundTripper) http.RoundTripper { return p.deps.Gateway.Transport(own, next) }
+}
+
 // NewModel returns a real model of a spec, which is recorded on a lane or answers from it; nil: neither.
 // It reads the key with each request, so that a
 // key can be replaced while the team runs, and so that it is in no value that lives long. How
 // much the model can read is in the list of prices.
-func NewModel(m configs.Model, prices accounts.PriceList, lane *recordings.Lane) (agent.Model, error) {
+func NewModel(m configs.Model, prices accounts.PriceList, lane *recordings.Lane, gate Gate) (agent.Model, error) {
 	config := modelConfig(m)
 	if m.Recording != "" {
 		api, name, http := lane.Asks()
@@ -36,7 +54,12 @@ func NewModel(m configs.Model, prices accounts.PriceList, lane *recordings.Lane)
 		}
 		config.Model, config.BaseURL, config.API = name, "http://recording.invalid", modelapi.API(api)
 	}
-	config.Through = lane.Transport
+	config.Through = func(next http.RoundTripper) http.RoundTripper {
+		if gate != nil && !lane.Replays() {
+			next = gate(next)
+		}
+		return lane.Transport(next)
+	}
 	if lane.Replays() {
 		config.Key = func() (string, error) { return "", nil }
 	}

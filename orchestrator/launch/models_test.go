@@ -53,7 +53,7 @@ func TestModelKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := NewModel(team.Lead.Agent.Model, nil, nil)
+			m, err := NewModel(team.Lead.Agent.Model, nil, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
