@@ -70,8 +70,8 @@ func lastEpoch(ctx context.Context, s stream, subject string) (Epoch, error) {
 
 // begin makes this process the coordinator. Candidates compete by the last record of an epoch alone,
 // so that a coordinator that is busy cannot keep them out; its next record is refused, because the
-// new epoch took a number. begin fails with ErrFenced if another candidate was faster than this one,
-// which has seen the epoch last.
+// new epoch took a number. begin fails with ErrFenced if last is not the last
+// record of an epoch any more.
 func (l *Log) begin(ctx context.Context, last, next Epoch) (Epoch, error) {
 	next.Number, next.Format = last.Number+1, store.Format
 	if !next.Fresh {
@@ -92,8 +92,8 @@ func (l *Log) begin(ctx context.Context, last, next Epoch) (Epoch, error) {
 			next.seq, err = now.seq, nil
 			break
 		}
-		if failed == nil && now.Number >= next.Number {
-			return Epoch{}, ErrFenced
+		if failed == nil && now.seq != last.seq {
+			return Epoch{}, ErrFenced // also by the record of a snapshot or of an end in order
 		}
 		l.chain.pause(retryEvery)
 	}

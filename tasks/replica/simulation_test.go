@@ -393,6 +393,30 @@ func simulate(t *testing.T, seed uint64) {
 	w.judge(ctx)
 }
 
+// TestBeginAfterRelease: a candidate that has seen an epoch before its coordinator ended in order, or stored
+// a snapshot, looks again.
+func TestBeginAfterRelease(t *testing.T) {
+	w := &world{t: t, rand: rand.New(rand.NewPCG(1, 1)), now: time.Unix(0, 0), fates: map[string]fate{}}
+	w.log, w.lines = &fakeStream{w: w, first: 1}, &fakeStream{w: w, first: 1}
+	w.objects = &fakeObjects{w: w, list: map[string][]byte{}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := w.begin(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer w.leads[0].Close()
+	seen, err := lastEpoch(ctx, w.log, "covey.sim.epoch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err := errNet; err != nil; { // the fake refuses now and then
+		err = w.leads[0].lead.Log.release()
+	}
+	if _, err := w.candidate().Log.begin(ctx, seen, Epoch{Holder: "next"}); !errors.Is(err, ErrFenced) {
+		t.Errorf("a candidate with an old view: %v", err)
+	}
+}
+
 // judge compares what the last coordinator has with what callers were told.
 func (w *world) judge(ctx context.Context) {
 	last := w.leads[len(w.leads)-1]
