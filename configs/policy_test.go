@@ -308,3 +308,39 @@ func TestPolicyFromAServer(t *testing.T) {
 		t.Errorf("a forged copy, no server: %v", err)
 	}
 }
+
+// TestPolicyOfManyCheckouts: of forty checkouts that extend one policy, all refuse when the policy has changed, and
+// all pass when they name its new digest.
+func TestPolicyOfManyCheckouts(t *testing.T) {
+	t.Parallel()
+	stricter := strings.Replace(teamPolicy, "version: 3", "version: 4", 1)
+	dir := testkit.Files(t, map[string]string{"p.yaml": teamPolicy})
+	policy := filepath.Join(dir, "p.yaml")
+	const checkouts = 40
+	passed := func(content string) (n int) {
+		for i := range checkouts {
+			checkout := filepath.Join(dir, fmt.Sprint(i))
+			for name, text := range map[string]string{"demo.yaml": "steps: []\n", "team.yaml": fmt.Sprintf(policySpecText, pinned("../p.yaml", content))} {
+				if err := errors.Join(os.MkdirAll(checkout, 0o700), os.WriteFile(filepath.Join(checkout, name), []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := Load(filepath.Join(checkout, "team.yaml")); err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := passed(teamPolicy); n != checkouts {
+		t.Errorf("%d of %d checkouts pass", n, checkouts)
+	}
+	if err := os.WriteFile(policy, []byte(stricter), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := passed(teamPolicy); n != 0 {
+		t.Errorf("%d of %d checkouts pass with the digest of the old policy", n, checkouts)
+	}
+	if n := passed(stricter); n != checkouts {
+		t.Errorf("%d of %d checkouts pass with the new digest", n, checkouts)
+	}
+}

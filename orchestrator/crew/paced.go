@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -24,7 +25,7 @@ type unread struct {
 func letters(list []mail.Message, notes []mail.Note) []recordings.Letter {
 	all := make([]recordings.Letter, 0, len(list)+len(notes))
 	for _, m := range list {
-		all = append(all, recordings.Letter{ID: m.ID, Text: m.From + ": " + m.Text})
+		all = append(all, recordings.Letter{ID: m.ID, Text: cmp.Or(m.From, "covey") + ": " + m.Text})
 	}
 	for _, n := range notes {
 		all = append(all, recordings.Letter{ID: n.ID, Text: teamtools.NoteInputs([]mail.Note{n})[0].Text})
