@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
