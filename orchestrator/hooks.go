@@ -75,7 +75,7 @@ func (h *seatBuilder) hookRunner() (*runner.Runner, error) {
 		ProjectDir: h.o.team().Workspace,
 		SpillDir:   h.o.place.Scratch(),
 		Gates:      h.Merges.GateRun,
-		Policies:   h.policies.Named,
+		Policies:   h.policyNamed,
 		Callbacks:  h.hooks.Functions,
 		Models:     h.hookModels(),
 		Tools:      h.hookTools(),
@@ -118,6 +118,19 @@ func (h *seatBuilder) hookRunner() (*runner.Runner, error) {
 		},
 		OnTooManyProcesses: h.warnOfTooMany,
 	})
+}
+
+// policyNamed returns a policy. A node has neither the tasks nor the inbox of the team, so that gates there
+// that need them refuse.
+func (h *seatBuilder) policyNamed(name string) runner.Policy {
+	p := h.policies.Named(name)
+	if h.hosted == nil || p == nil || name == writes.CommittedPolicy || name == writes.FilesPolicy {
+		return p
+	}
+	return func(context.Context, hooks.Input) hooks.Result {
+		return runner.Broken(fmt.Errorf("%s cannot judge a member on a node, because it needs the team's tasks and inbox; "+
+			"take `on` from the member, or the gate from the spec", name))
+	}
 }
 
 // locate implements runner.Options.Locate: for a member in its own working copy, and one that

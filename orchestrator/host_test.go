@@ -319,3 +319,15 @@ func TestNodeIsGone(t *testing.T) {
 		})
 	}
 }
+
+// TestGatesThatNeedTheTeam: a gate that needs what a node does not have refuses, and names the way out.
+func TestGatesThatNeedTheTeam(t *testing.T) {
+	t.Parallel()
+	a := newAfar(t, teamtest.GroveFiles("echo ana >ana.txt", "echo ben >ben.txt", "gates: {task: [{policy: report-sent}]}\n"))
+	a.host("one")
+	a.Run(a.options("ana"))
+	lines := teamtest.Show(a.Lines.All())
+	if !strings.Contains(lines, "report-sent cannot judge a member on a node") {
+		t.Errorf("nothing says why the gate refuses:\n%s", lines)
+	}
+}
