@@ -43,31 +43,22 @@ func (q *Queue) hintsIn(one Diff, task string) ([]hints.Hint, hints.Size) {
 // hintsOf returns the hints about finished work: those in what it changes itself, and what the queue knows of it. What is found in other
 // work that its merge brings marks the hint that names that work. It returns the size of all that the merge brings, too.
 func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.Size) {
-	var task string
-	for _, id := range r.Tasks {
-		if t, err := q.Store.Task(ctx, id); err == nil {
-			task += " " + t.Subject + " " + t.Description
-		}
-	}
 	judged, same := false, false
 	for _, v := range r.Verdicts {
 		if v.Pass && v.Moment == "task" {
 			judged, same = true, same || v.Tree == r.Tree
 		}
 	}
-	plain := worktree.DiffOptions{Small: true}
-	one, err := differ{q, plain}.of(ctx, r)
+	one, err := differ{q, worktree.DiffOptions{Small: true}}.of(ctx, r)
 	if err != nil && r.State.Over() {
 		return nil, hints.Size{} // its commits may be gone
 	}
-	list, size := q.hintsIn(one, task)
-	var inherited []hints.Hint
+	list, size := q.hintsIn(one, q.taskText(ctx, r.Merge))
+	var all []hints.Hint
 	if len(r.Brings) > 0 && err == nil {
-		inherited, _ = q.hintsIn(one, "")
-		var text []byte
-		if text, err = q.Repo.Diff(ctx, r.From, r.Commit, plain); err == nil {
-			list, _ = q.hintsIn(Diff{Prefix: one.Prefix, Text: string(text)}, task)
-			list, inherited = separate(list, inherited, r.Changes)
+		all, _ = q.hintsIn(one, "")
+		if list, err = q.ownHints(ctx, r.Merge); err == nil {
+			list = within(list, func(_ hints.Kind, p hints.Place) bool { return slices.Contains(r.Changes, p.File) })
 		}
 	}
 	if err != nil {
@@ -81,10 +72,14 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 			Text: "The last gates agreed to other files than those that would be merged."})
 	}
 	for _, b := range r.Brings {
-		text := "The merge brings " + b.Authored() + ", too"
-		marks := hints.Words(slices.DeleteFunc(slices.Clone(inherited), func(h hints.Hint) bool { return !slices.ContainsFunc(b.Changes, h.Is) }))
+		text := "The merge brings " + b.Authored() + ", too, which is " + string(b.State)
+		found, _ := q.ownHints(ctx, b.Merge)                                           // if it cannot be read, nor can this work
+		marks := hints.Words(within(found, func(kind hints.Kind, p hints.Place) bool { // what the later work has not mended
+			return slices.Contains(r.Changes, p.File) && (kind == "beyond-task" ||
+				slices.ContainsFunc(all, func(h hints.Hint) bool { return h.Kind == kind && h.Is(p.File) }))
+		}))
 		if len(marks) > 0 {
-			text += ", which is marked: " + strings.Join(marks, ", ")
+			text += " and marked: " + strings.Join(marks, ", ")
 		}
 		list = addHint(list, "brings", len(marks) > 0, "brings other work", text+".", b.Changes)
 	}
@@ -92,30 +87,43 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 	return list, size
 }
 
-// separate takes apart what is found in the changes of a piece of work, own, and in all that its merge brings. A file that the merge leaves
-// as it is has no hint: the work undoes there what other work has done. changes are the files that the merge changes.
-func separate(own, all []hints.Hint, changes []string) (kept, inherited []hints.Hint) {
-	known := func(h hints.Hint, p hints.Place) bool {
-		return slices.ContainsFunc(kept, func(o hints.Hint) bool {
-			return o.Kind == h.Kind && slices.ContainsFunc(o.Places, func(x hints.Place) bool { return x.File == p.File && x.Text == p.Text })
-		})
-	}
-	without := func(h hints.Hint, goes func(hints.Place) bool) (hints.Hint, bool) {
+// within returns the hints that have places of a kind, or that are about no place, with these places alone.
+func within(list []hints.Hint, holds func(hints.Kind, hints.Place) bool) []hints.Hint {
+	var kept []hints.Hint
+	for _, h := range list {
 		had := len(h.Places)
-		h.Places = slices.DeleteFunc(slices.Clone(h.Places), goes)
-		return h, len(h.Places) > 0 || had == 0
-	}
-	for _, h := range own {
-		if h, ok := without(h, func(p hints.Place) bool { return !slices.Contains(changes, p.File) }); ok {
+		h.Places = slices.DeleteFunc(slices.Clone(h.Places), func(p hints.Place) bool { return !holds(h.Kind, p) })
+		if len(h.Places) > 0 || had == 0 {
 			kept = append(kept, h)
 		}
 	}
-	for _, h := range all {
-		if h, ok := without(h, func(p hints.Place) bool { return known(h, p) }); ok {
-			inherited = append(inherited, h)
+	return kept
+}
+
+// ownHints returns what is found in the changes that a piece of work has made itself, which others may have built on.
+func (q *Queue) ownHints(ctx context.Context, m tasks.Merge) ([]hints.Hint, error) {
+	key := ownWork{q.Team(), m.From, m.Commit, q.taskText(ctx, m)}
+	if list, known := q.hinted.Load(key); known {
+		return list.([]hints.Hint), nil
+	}
+	text, err := q.Repo.Diff(ctx, m.From, m.Commit, worktree.DiffOptions{Small: true})
+	if err != nil {
+		return nil, err
+	}
+	list, _ := q.hintsIn(Diff{Prefix: q.Repo.Prefix, Text: string(text)}, key.task)
+	q.hinted.Store(key, list)
+	return list, nil
+}
+
+// taskText returns what the author of a piece of work was asked for.
+func (q *Queue) taskText(ctx context.Context, m tasks.Merge) string {
+	var text string
+	for _, id := range m.Tasks {
+		if t, err := q.Store.Task(ctx, id); err == nil {
+			text += " " + t.Subject + " " + t.Description
 		}
 	}
-	return kept, inherited
+	return text
 }
 
 // hintsGate returns the policy of a gate that refuses work with hints of some kinds: those that

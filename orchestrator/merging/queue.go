@@ -66,6 +66,13 @@ type Queue struct {
 
 	made    *gateFiles // nil: none is known
 	working sync.Mutex
+	hinted  sync.Map // hints by ownWork: each piece is asked for by all that build on it
+}
+
+// ownWork is what the hints of one piece depend on.
+type ownWork struct {
+	team           *configs.Team
+	from, to, task string
 }
 
 // maxTries bounds how often one piece of work is merged and tested again because its
