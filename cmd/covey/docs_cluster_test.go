@@ -35,7 +35,7 @@ func TestDocumentedServices(t *testing.T) {
 			t.Errorf("covey up has no %s", flag)
 		}
 	}
-	values := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindStringSubmatch(page)
+	values := regexp.MustCompile("(?ms)^```yaml\n(config:.*?)^```$").FindStringSubmatch(page)
 	if values == nil {
 		t.Fatal("there are no values for Kubernetes")
 	}
