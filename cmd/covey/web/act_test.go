@@ -152,7 +152,7 @@ func TestMergeNeedsALook(t *testing.T) {
 		more.Set("token", f.page.guard.formToken())
 		return textOf(f.ask("POST", "/merge", more))
 	}
-	const elsewhere, word, would, asked = "merge it on its own page", "that was not the word merge", "1 comment would be lost", "has never run"
+	const elsewhere, word, would, asked = "merge it on its own page", "that was not the word merge", "1 comment would be lost", "team crew has never run"
 	for name, tc := range map[string]struct {
 		form url.Values
 		want string
