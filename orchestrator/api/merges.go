@@ -69,17 +69,18 @@ type MergeReply struct {
 // Review is a piece of finished work with all information about it.
 type Review struct {
 	tasks.Merge
-	Begins    string             `json:"begins"`    // the commit where the changes begin that its merge brings
-	Brings    []Brought          `json:"brings"`    // other pieces of work whose changes are among these
-	Changes   []string           `json:"changes"`   // files that its merge changes
-	Conflicts []string           `json:"conflicts"` // files with merge conflicts now
-	Outside   []string           `json:"outside"`   // files that its author may not write
-	Protected []string           `json:"protected"` // files that members may change only with approval
-	Evidence  []string           `json:"evidence"`  // the members' evidence that it is done
-	Verdicts  []requests.Verdict `json:"verdicts"`  // with their logs only if requested
-	Hints     []hints.Hint       `json:"hints"`     // what a reviewer should look at first, marks first
-	Size      hints.Size         `json:"size"`      // of what its merge brings
-	Tree      string             `json:"tree"`      // git tree of Commit; empty if the commit is gone
+	Begins    string             `json:"begins"`            // the commit where the changes begin that its merge brings
+	Revises   string             `json:"revises,omitempty"` // the commit that was sent back and that it revises
+	Brings    []Brought          `json:"brings"`            // other pieces of work whose changes are among these
+	Changes   []string           `json:"changes"`           // files that its merge changes
+	Conflicts []string           `json:"conflicts"`         // files with merge conflicts now
+	Outside   []string           `json:"outside"`           // files that its author may not write
+	Protected []string           `json:"protected"`         // files that members may change only with approval
+	Evidence  []string           `json:"evidence"`          // the members' evidence that it is done
+	Verdicts  []requests.Verdict `json:"verdicts"`          // with their logs only if requested
+	Hints     []hints.Hint       `json:"hints"`             // what a reviewer should look at first, marks first
+	Size      hints.Size         `json:"size"`              // of what its merge brings
+	Tree      string             `json:"tree"`              // git tree of Commit; empty if the commit is gone
 	Push      []string           `json:"push,omitempty"`
 	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
 }

@@ -36,6 +36,8 @@ type Diff struct {
 	From   string `json:"from"` // base commit of the work
 	To     string `json:"to"`   // commit of the work, or tree including uncommitted changes
 	Text   string `json:"text"` // output of git diff
+	// Revised is the part since the version that was sent back and that the work revises; empty: it revises none.
+	Revised string `json:"revised,omitempty"`
 	// Brings are other pieces of work of which the changes are a part.
 	Brings []api.Brought `json:"brings,omitempty"`
 	// Own are the files that the work changes itself, if it brings other work.
@@ -220,6 +222,13 @@ func (d differ) of(ctx context.Context, r api.Review) (Diff, error) {
 		if changed, err := d.Repo.Changed(ctx, m.From, m.Commit); err == nil { // else all count as its own
 			one.Own = Paths(changed, d.Repo.Prefix)
 		}
+	}
+	if r.Revises != "" && !d.how.Small {
+		text, err := d.Repo.Diff(ctx, r.Revises, m.Commit, d.how)
+		if err != nil {
+			return one, err
+		}
+		one.Revised = string(text)
 	}
 	text, err := d.Repo.Diff(ctx, one.From, m.Commit, d.how)
 	one.Text, one.Hints = string(text), r.Hints

@@ -147,6 +147,11 @@ func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error)
 	if one.Begins = cmp.Or(b.From, m.From); gone || m.State.Over() && err != nil {
 		return one, nil // its commits may be gone, too
 	}
+	for _, o := range b.Others {
+		if o.Fix != "" && slices.Contains(m.Tasks, o.Fix) {
+			one.Revises = o.Commit
+		}
+	}
 	if err == nil {
 		one.Brings, err = q.brought(ctx, b)
 	}

@@ -277,6 +277,9 @@ func (t *Trees) discover(ctx context.Context) error {
 		err = t.ground.repo.Move(ctx, "refs/heads/"+own.Branch, begin)
 		if err == nil || t.base.Shows(ctx, path, own.Branch) {
 			t.record.acknowledge(own.Branch, t.branchNames(member))
+		} else if _, missing := t.ground.repo.Commit(ctx, head.Commit); errors.Is(missing, worktree.ErrNoRef) {
+			return texts.Errorf(configs.ErrSpec, "the working copy %s is of another repository than %s, which was made anew or has lost commits: "+
+				"save the files that you need, delete that folder, and run covey up again", path, t.ground.repo.Top)
 		} else if !errors.Is(err, worktree.ErrMoved) {
 			return fmt.Errorf("the working copy %s: %w", path, err)
 		}

@@ -289,6 +289,9 @@ func printDiffs(out *term.Screen, list []merging.Diff, named bool) {
 		for _, h := range d.Hints {
 			out.Printf("%s\n", out.Paint(hintStyle(h), term.PlainLine(h.String())))
 		}
+		if d.Revised != "" {
+			out.Printf("%s\n%s%s\n", out.Paint(term.Bold, "since it was sent back:"), paintedPlain(d.Revised), out.Paint(term.Bold, "all that its merge brings:"))
+		}
 		out.Printf("%s", paintedPlain(d.Text))
 		if d.Withheld != "" {
 			out.Printf("%s\n", term.PlainLine(d.Withheld))

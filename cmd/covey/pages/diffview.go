@@ -14,8 +14,10 @@ type Work struct {
 	Task  tasks.Task
 	Diff  merging.Diff
 	Files []hints.FileDiff
-	None  string // why there are no changes
-	Fault string // why they cannot be read
+	// Revised are the changes since the version that was sent back.
+	Revised []hints.FileDiff
+	None    string // why there are no changes
+	Fault   string // why they cannot be read
 }
 
 // Name returns the path of a file below the workspace.
@@ -40,6 +42,7 @@ type DiffView struct {
 	Removed  int
 	Count    int
 	Files    []FileView // what needs a look first comes first
+	Revised  []FileView // what has changed since the work was sent back
 	Omitted  int        // files that are not shown
 	Cut      bool       // more is left out
 	Viewed   int        // files that a person has looked at
@@ -87,6 +90,12 @@ func NewDiffView(w Work, found []hints.Hint, b Bounds) DiffView {
 			return 0
 		}
 		return 1
+	}
+	for _, f := range w.Revised[:min(len(w.Revised), maxFiles)] {
+		one := FileView{FileDiff: f, Task: w.Task.ID, Shown: w.Name(f), Open: f.Total <= openLines}
+		one.Parts, one.Left = hints.CutHunks(f.Hunks, 0, min(b.File, b.All))
+		b.All -= f.Total - one.Left
+		v.Revised = append(v.Revised, one)
 	}
 	slices.SortStableFunc(v.Files, func(a, b FileView) int { return place(a) - place(b) })
 	v.Omitted = max(0, len(v.Files)-maxFiles)

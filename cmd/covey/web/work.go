@@ -112,7 +112,7 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 		default:
 			w.Diff = list[0]
 			w.Diff.Text = p.masker.Mask(w.Diff.Text) // a secret may have several lines
-			w.Files = hints.ParseDiff(w.Diff.Text)
+			w.Files, w.Revised = hints.ParseDiff(w.Diff.Text), hints.ParseDiff(p.masker.Mask(w.Diff.Revised))
 		}
 	}
 	return w
