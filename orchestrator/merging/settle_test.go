@@ -62,11 +62,11 @@ func TestMendedTogether(t *testing.T) {
 		if m == nil || m.From != back.Commit || m.Tasks[0] != second.ID {
 			t.Fatalf("the second revision is %+v", m)
 		}
-		one, err := reviewOne(t.Context(), s.Queue, *m)
+		review, err := reviewOne(t.Context(), s.Queue, *m)
 		testkit.Must(t, err)
-		d, err := differ{Queue: s.Queue}.of(t.Context(), one)
-		if testkit.Must(t, err); one.Revises != back.Commit || !strings.Contains(d.Revised, "-bad") || strings.Contains(d.Text, "-bad") {
-			t.Errorf("since it was sent back, %s: %s", one.Revises, d.Revised)
+		d, err := differ{Queue: s.Queue}.of(t.Context(), review)
+		if testkit.Must(t, err); review.Revises != back.Commit || !strings.Contains(d.Revised, "-bad") || strings.Contains(d.Text, "-bad") {
+			t.Errorf("since it was sent back, %s: %s", review.Revises, d.Revised)
 		}
 		s.settles()
 		s.want("returned returned waiting waiting")
