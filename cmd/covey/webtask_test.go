@@ -294,7 +294,7 @@ func (r *reviewer) looksAt(id, fault string) {
 		return
 	}
 	if brought[id] != "" { // the files of other work come last, and what they are marked for is named
-		if !strings.Contains(look, ", which is marked: ") || !strings.Contains(look, "<code>"+fault+"</code>") {
+		if !strings.Contains(look, " and marked: ") || !strings.Contains(look, "<code>"+fault+"</code>") {
 			r.Errorf("task %s: %s", id, look)
 		}
 		_, files, _ := strings.Cut(part(page, "task-diff"), `<ul class="files">`)
