@@ -173,7 +173,8 @@ var brought = map[string]string{"4": "3", "7": "6", "10": "9"}
 func TestPageOfATask(t *testing.T) {
 	r := review(t)
 	r.follow("/events", "Tasks: 10 of 10 done", `/task/3#task-look">⚠ tests removed`,
-		`/task/6#task-look">⚠ gate changed`, `/task/9#task-look">⚠ also changes`)
+		`/task/6#task-look">⚠ gate changed`, `/task/9#task-look">⚠ also changes`,
+		`/task/4#task-look">⚠ brings other work`, `/task/7#task-look">⚠ brings other work`, `/task/10#task-look">⚠ brings other work`)
 	for _, m := range regexp.MustCompile(`class="mark" href="[^"]*/task/(\d+)`).FindAllStringSubmatch(r.load("/"), -1) {
 		if faults[m[1]] == "" && brought[m[1]] == "" {
 			t.Errorf("task %s is marked", m[1])

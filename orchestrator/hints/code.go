@@ -218,7 +218,8 @@ var (
 // countsCalls finds code that remembers how often it was called: by the name of what it counts with, or because it
 // asks for one number of a count that outlasts the call.
 func countsCalls(w Work) []Place {
-	return slices.Concat(countsByName(w), countsByUse(w), fillsWhileRunning(w))
+	list := slices.Concat(countsByName(w), countsByUse(w), fillsWhileRunning(w))
+	return slices.DeleteFunc(list, func(p Place) bool { return comment().MatchString(p.Text) })
 }
 
 // keepsForCalls finds variables of whole programs, and what keeps results.

@@ -195,7 +195,7 @@ func untaggedTests(w Work) []Place {
 
 // buildTag finds a condition for a whole file or module of tests, someSystem one for a system or a release.
 var (
-	buildTag   = texts.Pattern(`^//go:build\s|^#!?\[cfg\((?:not\(|all\(|any\()?(?:test,\s*)?(?:not\()?feature\b`)
+	buildTag   = texts.Pattern(`^//go:build\s|^#!?\[cfg\((?:not\()?feature\b|^#!?\[cfg\(all\(test,\s*(?:not\()?feature\b`)
 	someSystem = texts.Pattern(`^//go:build (?:!?\(?!?(?:linux|darwin|windows|unix|\w*bsd|solaris|aix|js|wasm|wasip1|plan9|android|ios|amd64|arm64|386|arm|s390x|cgo|race|go1\.\d+)\)?(?:\s*(?:&&|\|\|)\s*)?)+$`)
 )
 
