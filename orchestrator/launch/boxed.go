@@ -35,10 +35,10 @@ func (f *instance) boxed(start *offer, model string, own int) error {
 		return err
 	}
 	hosts, listeners := f.launch.network(start.env, model)
-	listeners[address] = serve
 	if f.door != nil { // all that it asks goes there
-		hosts, listeners[f.door.Address()] = nil, f.door.Serve
+		hosts, listeners = nil, map[string]func(net.Listener){f.door.Address(): f.door.Serve}
 	}
+	listeners[address] = serve
 	kit, err := f.programs.deps.Box(f.Member, boxes.Needs{
 		Read:  slices.Concat(filesOf(f.launch.argv, start.value("HOME"), f.programs.deps.Place.Workspace), filesIn(start), []string{start.dir}),
 		Write: []string{home}, Environ: start.env, Hosts: hosts, Listeners: listeners,

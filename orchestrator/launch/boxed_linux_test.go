@@ -2,6 +2,7 @@ package launch_test
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,5 +99,45 @@ func TestProgramWithoutABox(t *testing.T) {
 	_, err = orchestrator.New(team, orchestrator.Options{StateHome: t.TempDir(), Overrides: orchestrator.Overrides{Sandbox: none}})
 	if err == nil || !strings.Contains(err.Error(), "member dev: the sandbox cannot be held") {
 		t.Errorf("required: %v", err)
+	}
+}
+
+// TestGatewayInABox: from a box without a network, a program reaches its models by its own door of the gateway and
+// nothing else: not the door of another member, the vendor, or a server that its environment names.
+func TestGatewayInABox(t *testing.T) {
+	support := supported(t, sandbox.Mounts)
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	r := newAskerRig(t, "}, eve: {agent: asker")
+	r.both = make(chan struct{}) // the doors of both are open when the first tries to reach them
+	r.Rewrite("team.yaml", "lead: {model: lead}", fmt.Sprintf("sandbox: {level: required, network: off, write: [%q]}\nlead: {model: lead}", r.dir))
+	r.Rewrite("team.yaml", "owner: dev}", "owner: dev}, {id: b, subject: Two, owner: eve}")
+	r.Rewrite("team.yaml", "env: {", fmt.Sprintf("env: {OTHER_BASE_URL: %q, ", "http://"+other.Addr().String()))
+	outside := other.Addr().String() + "\n" + strings.TrimPrefix(os.Getenv("ANTHROPIC_BASE_URL"), "http://") + "\n"
+	if err := os.WriteFile(filepath.Join(r.dir, "reaches"), []byte(outside), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.Run(orchestrator.Options{Overrides: orchestrator.Overrides{Sandbox: support}})
+	doors := map[string]string{}
+	for _, name := range []string{"dev", "eve"} {
+		i := slices.IndexFunc(r.Lines.All(), func(l events.Line) bool { return l.Member == name && events.Is[events.TextSaid](l) })
+		if i < 0 {
+			t.Fatalf("%s has said nothing:\n%s", name, teamtest.Show(r.Lines.All()))
+		}
+		said := r.Lines.All()[i].Event().Data.(events.TextSaid).Text
+		for line := range strings.Lines(said) {
+			if address, ok := strings.CutSuffix(line, " reached: true\n"); ok && !strings.Contains(outside, address) {
+				doors[address] = name
+			}
+		}
+		if strings.Count(said, "Answer") != 3 || strings.Count(said, " reached: true") != 1 || strings.Count(said, " reached: false") != 3 {
+			t.Errorf("%s said %s", name, said)
+		}
+	}
+	if len(doors) != 2 {
+		t.Errorf("they have reached %v", doors)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +21,8 @@ import (
 
 // askerVariable makes the test binary an agent program that asks its model for each prompt, as programs of
 // Anthropic do. It names a folder, in which it leaves its environment; with the file "ignores" there it asks nobody.
+// Between two requests it adds the address of its models to the file "reaches" if that is there, and says which of
+// the addresses in it can be reached.
 const askerVariable = "TEST_ASKER"
 
 // askerAgent is the program's main.
@@ -33,6 +36,11 @@ func askerAgent(dir string) int {
 		return 0
 	}
 	const tools = `"tools":[{"name":"Bash"}],`
+	reaches := filepath.Join(dir, "reaches")
+	if f, err := os.OpenFile(reaches, os.O_WRONLY|os.O_APPEND, 0); err == nil {
+		fmt.Fprintln(f, strings.TrimPrefix(os.Getenv("ANTHROPIC_BASE_URL"), "http://"))
+		f.Close()
+	}
 	for _, tools := range []string{"", tools, tools} { // first a title, then the answers
 		body := fmt.Sprintf(`{"model":"claude-sonnet-4-5",%s"messages":[{"role":"user","content":%s}]}`, tools, texts.Encode(string(prompt)))
 		req, err := http.NewRequest(http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", strings.NewReader(body))
@@ -57,6 +65,15 @@ func askerAgent(dir string) int {
 			return 0
 		}
 		fmt.Println(said.Content[0].Text)
+		if list, err := os.ReadFile(reaches); err == nil && tools == "" {
+			for _, address := range strings.Fields(string(list)) {
+				conn, err := net.Dial("tcp", address)
+				fmt.Printf("%s reached: %t\n", address, err == nil)
+				if err == nil {
+					conn.Close()
+				}
+			}
+		}
 	}
 	return 0
 }
@@ -78,6 +95,7 @@ type askerRig struct {
 	*teamtest.Rig
 	dir   string
 	asked atomic.Int32
+	both  chan struct{} // if set, the first request is answered when there is a second one
 }
 
 // newAskerRig returns the rig; keys are more keys of the program's member. The vendor takes the key of covey's
@@ -89,7 +107,17 @@ func newAskerRig(t *testing.T, keys string) *askerRig {
 		if got := req.Header.Get("X-Api-Key"); got != "the-real-key" {
 			t.Errorf("the vendor got the key %q", got)
 		}
-		fmt.Fprintf(w, `{"content":[{"type":"text","text":"Answer %d."}],"usage":{"input_tokens":1000,"output_tokens":100}}`, r.asked.Add(1))
+		n := r.asked.Add(1)
+		if r.both != nil {
+			if n == 2 {
+				close(r.both)
+			}
+			select {
+			case <-r.both:
+			case <-req.Context().Done():
+			}
+		}
+		fmt.Fprintf(w, `{"content":[{"type":"text","text":"Answer %d."}],"usage":{"input_tokens":1000,"output_tokens":100}}`, n)
 	}))
 	t.Cleanup(vendor.Close)
 	t.Setenv("ANTHROPIC_API_KEY", "the-real-key")
