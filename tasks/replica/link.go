@@ -173,17 +173,36 @@ func (l *Link) stream(ctx context.Context, c jetstream.StreamConfig) (*jetStream
 	c.Storage, c.Replicas = jetstream.FileStorage, copies
 	s, err := l.js.Stream(ctx, c.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = l.js.CreateStream(ctx, c)
-		var api jetstream.JetStreamError
-		if l.config.Unsafe && errors.As(err, &api) && api.APIError() != nil { // fewer servers
-			c.Replicas = 1
-			s, err = l.js.CreateStream(ctx, c)
-		}
+		s, err = l.create(ctx, c)
 	}
 	if err != nil {
 		return nil, l.streamError(err)
 	}
 	return &jetStream{l.js, s, c.Name}, nil
+}
+
+// create makes a stream. Servers that have just started may not know each other yet, so that they find no place for three copies.
+func (l *Link) create(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	const noPeers, patience, every = 10005, 10 * time.Second, 100 * time.Millisecond
+	for begun := time.Now(); ; {
+		s, err := l.js.CreateStream(ctx, c)
+		var api jetstream.JetStreamError
+		if !errors.As(err, &api) || api.APIError() == nil {
+			return s, err
+		}
+		if l.config.Unsafe { // fewer servers
+			c.Replicas = 1
+			return l.js.CreateStream(ctx, c)
+		}
+		if api.APIError().ErrorCode != noPeers || time.Since(begun) > patience {
+			return nil, err
+		}
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // streamError explains in one line why a stream cannot be used.

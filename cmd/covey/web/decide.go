@@ -133,7 +133,7 @@ func (p *Page) mergeOne(ctx context.Context, one pages.Piece, force bool) error 
 // mergeStopped merges work of a team that does not run, one piece after another. It returns when that is over, or
 // else when ctx ends; then the page shows what becomes of it.
 func (p *Page) mergeStopped(ctx context.Context, r api.MergeRequest) error {
-	merged := make(chan error, 1)
+	merged := make(chan error)
 	served, end := context.WithCancel(context.WithoutCancel(ctx)) // not only for this form
 	p.busy.Go(func() {
 		defer end()
@@ -142,8 +142,12 @@ func (p *Page) mergeStopped(ctx context.Context, r api.MergeRequest) error {
 		unasked := *p.env // a question on the terminal of the page would reach nobody
 		unasked.In = strings.NewReader("")
 		_, err := unasked.Merge(served, p.place, r, false)
-		if merged <- err; err != nil && ctx.Err() != nil { // nobody waits for it
-			p.env.Err.Printf("covey: %s\n", term.PlainLine(err.Error()))
+		select {
+		case merged <- err:
+		case <-ctx.Done(): // nobody waits for it
+			if err != nil {
+				p.env.Err.Printf("covey: %s\n", term.PlainLine(err.Error()))
+			}
 		}
 	})
 	go func() {
