@@ -255,6 +255,8 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 		switch {
 		case !known && begun && 2*len(syncs) > len(holders):
 			continue
+		case !known && len(syncs) > 0 && 2*len(syncs) < len(holders): // most do not run, and the leader has not noticed yet
+			return l.streamError(errNoLeader)
 		case !known:
 			return fmt.Errorf("%w: whether server %s syncs each write cannot be read; export %s to the team's account, as covey nats config does, "+
 				"or set bus.unsafe: true", ErrUnsafe, name, monitoring)
