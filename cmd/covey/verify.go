@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ members, and --boxed refuses it.
 Exit codes: 0 verified; 2 wrong usage, or no such commit; 10 no receipt; 11 not merged by covey;
 12 a damaged receipt; 13 a changed one; 14 an unknown key; 15 the receipt of another commit; 16
 other files; 17 merged with --force; 18 a gate did not agree; 19 another or an older policy; 20
-not boxed (--boxed).`,
+not boxed (--boxed); 21 a changed object in the repository.`,
 		Example: `  covey verify
   covey verify --show-key > alice.pem       # on the machine that merges
   covey verify main --key alice.pem --boxed`,
@@ -90,7 +91,7 @@ type verified struct {
 func verifyCode(err error) int {
 	for i, kind := range []error{
 		receipts.ErrNone, receipts.ErrByHand, receipts.ErrDamaged, receipts.ErrAltered, receipts.ErrUnknownKey, receipts.ErrOther,
-		receipts.ErrTree, receipts.ErrForced, receipts.ErrGate, receipts.ErrPolicy, receipts.ErrOpen,
+		receipts.ErrTree, receipts.ErrForced, receipts.ErrGate, receipts.ErrPolicy, receipts.ErrOpen, worktree.ErrForged,
 	} {
 		if errors.Is(err, kind) {
 			return 10 + i
@@ -109,15 +110,16 @@ func (v *verifier) verify(ctx context.Context, rev string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	commit, err := repo.Record(ctx, rev)
-	if errors.Is(err, worktree.ErrNoRef) {
-		return cli.Usagef("there is no commit %q here", rev)
-	}
-	if err != nil {
+	commit, err := v.commit(ctx, repo, rev)
+	if err != nil && !errors.Is(err, worktree.ErrForged) {
 		return err
 	}
 	out := verified{Commit: commit.Commit}
-	m, key, err := v.check(ctx, repo, commit)
+	var m receipts.Merge
+	var key string
+	if err == nil {
+		m, key, err = v.check(ctx, repo, commit)
+	}
 	if out.Code, out.Key = verifyCode(err), key; m.Commit != "" {
 		out.Receipt = &m
 	}
@@ -133,8 +135,24 @@ func (v *verifier) verify(ctx context.Context, rev string, asJSON bool) error {
 	}), err)
 }
 
+// commit returns the commit that a revision names.
+func (v *verifier) commit(ctx context.Context, repo *worktree.Repo, rev string) (worktree.Recorded, error) {
+	commit, err := repo.Record(ctx, rev)
+	if !errors.Is(err, worktree.ErrNoRef) {
+		return commit, err
+	}
+	// To git, a commit with another's content is none.
+	if forged := repo.Intact(ctx, rev); errors.Is(forged, worktree.ErrForged) {
+		return worktree.Recorded{Commit: rev}, forged
+	}
+	return commit, cli.Usagef("there is no commit %q here", rev)
+}
+
 // check returns what the receipt of a commit claims, and why it does not hold.
 func (v *verifier) check(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded) (m receipts.Merge, key string, err error) {
+	if err := v.intact(ctx, repo, commit); err != nil {
+		return m, "", err
+	}
 	known, from, err := v.known(ctx, repo, commit)
 	if err != nil {
 		return m, "", err
@@ -163,6 +181,9 @@ func (v *verifier) check(ctx context.Context, repo *worktree.Repo, commit worktr
 		if err != nil {
 			return m, key, err
 		}
+		if err := repo.Intact(ctx, line...); err != nil {
+			return m, key, err
+		}
 		for _, id := range line[1:] {
 			if was, _, err := receipts.Open(all[id], known); err == nil && was.Commit == id {
 				f.Earlier = append(f.Earlier, was)
@@ -170,6 +191,26 @@ func (v *verifier) check(ctx context.Context, repo *worktree.Repo, commit worktr
 		}
 	}
 	return m, key, m.Check(f)
+}
+
+// intact checks that what is read to verify a commit was not changed on the disk.
+func (v *verifier) intact(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded) error {
+	if err := repo.IntactTree(ctx, commit); err != nil {
+		return err
+	}
+	names := []string{receipts.Ref(commit.Commit)}
+	if len(v.keys) == 0 && len(commit.Parents) > 0 { // known reads keys there
+		before := commit.Parents[0]
+		if err := repo.Intact(ctx, before); err != nil {
+			return err
+		}
+		parent, err := repo.Record(ctx, before)
+		if err != nil {
+			return err
+		}
+		names = append(names, parent.Tree, before+":"+path.Dir(keysFile), before+":"+keysFile)
+	}
+	return repo.Intact(ctx, names...)
 }
 
 // known returns the keys that count for a commit, and where they are from.

@@ -69,9 +69,10 @@ func (r *Repo) Record(ctx context.Context, rev string) (Recorded, error) {
 	return c, nil
 }
 
-// Line returns the commits of a branch, newest first: of a merge, those of its first parent.
+// Line returns the commits of a branch, newest first: of a merge, those of its first parent. It reads them from the
+// commits themselves, so that Intact can check what it has read.
 func (r *Repo) Line(ctx context.Context, commit string) ([]string, error) {
-	out, err := r.plain(ctx, "rev-list", "--first-parent", commit)
+	out, err := r.plain(ctx, "-c", "core.commitGraph=false", "rev-list", "--first-parent", commit)
 	if err != nil {
 		return nil, err
 	}

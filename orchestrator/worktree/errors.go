@@ -20,6 +20,8 @@ var (
 	ErrNoRef = errors.New("no such branch or commit")
 	// ErrMoved reports that a branch was not where the caller expected it.
 	ErrMoved = errors.New("the branch has moved")
+	// ErrForged reports an object whose id is not that of its content.
+	ErrForged = errors.New("an object of the repository was changed on the disk")
 	// ErrTaken reports that a folder or a branch is in use.
 	ErrTaken = errors.New("is in use")
 )

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -67,8 +68,11 @@ type call struct {
 	index string   // absolute path of an index; empty: the working copy's own
 	env   []string // additional variables
 	stdin []byte
-	limit time.Duration // longer than quick; 0: quick
-	guard *guard        // nil: it touches no working files, so no configured program could run
+	// stdout receives the output in place of the result; nil: it is the result. Only for calls that take no lock,
+	// because those are tried again.
+	stdout io.Writer
+	limit  time.Duration // longer than quick; 0: quick
+	guard  *guard        // nil: it touches no working files, so no configured program could run
 }
 
 // run runs git, again while others hold its locks, and returns its output. The error is
@@ -103,13 +107,17 @@ func (g Git) run(ctx context.Context, c call) ([]byte, error) {
 func (g Git) once(ctx context.Context, c call) ([]byte, error) {
 	marker := "COVEY_GIT=" + strconv.FormatUint(rand.Uint64(), 36)
 	var out, said bytes.Buffer
+	stdout := c.stdout
+	if stdout == nil {
+		stdout = &out
+	}
 	box, _, err := g.inside(c.dir)
 	if err != nil {
 		return nil, &Failure{Command: words(c.args), Dir: c.dir, Code: -1, Cause: err}
 	}
 	exit, err := proc.Process{
 		Args: append(append([]string{"git"}, baseOptions()...), c.args...), Dir: c.dir, Env: g.environ(c, marker),
-		Stdin: c.stdin, Stdout: &out, Stderr: &said, Grace: stopGrace, Marker: marker, Reap: true,
+		Stdin: c.stdin, Stdout: stdout, Stderr: &said, Grace: stopGrace, Marker: marker, Reap: true,
 		Started: g.Started, Box: box,
 	}.Run(ctx)
 	if err == nil && exit.Code == 0 && !exit.Stopped {
