@@ -166,7 +166,7 @@ func (v *verifier) check(ctx context.Context, repo *worktree.Repo, commit worktr
 	case !ok && len(commit.Parents) == 2 && strings.Contains(commit.Message, "\nCovey-Member: "):
 		return m, "", fmt.Errorf("%w of it here; git fetch REMOTE '%[2]s*:%[2]s*' brings those of a remote", receipts.ErrNone, receipts.Refs)
 	case !ok:
-		return m, "", receipts.ErrByHand
+		return m, "", fmt.Errorf("%w; a pull request is merged by its host, and has no receipt of covey's", receipts.ErrByHand)
 	}
 	m, key, err = receipts.Open(receipt, known)
 	if errors.Is(err, receipts.ErrUnknownKey) {

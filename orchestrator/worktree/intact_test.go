@@ -18,11 +18,11 @@ func TestRehash(t *testing.T) {
 		longer = "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4 blob 6\nhello\n\n"
 	)
 	for out, want := range map[string]error{
-		"":                                          nil,
+		"": nil,
 		blob + longer + "x:y missing\na b missing\n": nil,
-		strings.Replace(blob, "hello", "jello", 1):  ErrForged,
-		strings.Replace(longer, "blob", "tree", 1):  ErrForged,
-		blob[:len(blob)-4]:                          io.EOF,
+		strings.Replace(blob, "hello", "jello", 1):   ErrForged,
+		strings.Replace(longer, "blob", "tree", 1):   ErrForged,
+		blob[:len(blob)-4]:                           io.EOF,
 	} {
 		err := rehash(bytes.NewBufferString(out))
 		if !errors.Is(err, want) {
