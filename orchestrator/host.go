@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
@@ -27,11 +28,13 @@ type HostLink interface {
 // Host runs members of a team that another host leads, as that host orders, until ctx ends. They work here
 // as members of a team of this host do, with its programs, keys and working copies. The team's tasks and
 // mail, its goal and merges are there. Members whose life ctx has ended go on when the node is back.
-func (o *Orchestrator) Host(ctx context.Context, link HostLink) error {
+// Once drain is closed, it takes no more members and begins no more turns, and returns when the running
+// ones have ended; after grace it interrupts them.
+func (o *Orchestrator) Host(ctx context.Context, link HostLink, drain <-chan struct{}, grace time.Duration) error {
 	d := *o.spec.Load()
 	d.team = guestSpec(d.team)
 	o.withSpec(d)
-	hosted := &hosting{link: link}
+	hosted := &hosting{link: link, drain: drain, grace: grace}
 	this := crew.Purpose{Host: hosted.run}
 	_, err := o.runFor(ctx, thisRun{only: this, hosted: hosted})
 	if ctx.Err() != nil {
@@ -51,6 +54,8 @@ func guestSpec(team *configs.Team) *configs.Team {
 // hosting is the part of a run that hosts members of a team that another host leads.
 type hosting struct {
 	link    HostLink
+	drain   <-chan struct{}
+	grace   time.Duration
 	team    *team
 	seating sync.Mutex // held while a seat is made
 }
@@ -69,7 +74,17 @@ func (g *hosting) run(ctx context.Context) error {
 			return s.Mate(), func() { t.crew.EndGuest(context.WithoutCancel(ctx), s) }, nil
 		}})
 	defer node.Wait()
-	return g.link.Serve(ctx, func(order context.Context, _, method string, in json.RawMessage) (json.RawMessage, error) {
+	serving, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		select {
+		case <-g.drain:
+			node.Drain(g.grace)
+			end()
+		case <-serving.Done():
+		}
+	}()
+	return g.link.Serve(serving, func(order context.Context, _, method string, in json.RawMessage) (json.RawMessage, error) {
 		return node.Order(order, ctx, in)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testkit"
@@ -33,10 +34,11 @@ type cable struct {
 // plug is the node's end of a cable.
 type plug struct {
 	*cable
-	name   string
-	gone   chan struct{}
-	handle func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)
-	order  sync.Mutex // held while a report is delivered
+	name     string
+	gone     chan struct{}
+	draining bool // no member chooses it
+	handle   func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)
+	order    sync.Mutex // held while a report is delivered
 }
 
 func newCable() *cable { return &cable{changed: make(chan struct{}), lost: map[string]bool{}} }
@@ -87,7 +89,7 @@ func (c *cable) Seat(ctx context.Context, _ string, labels []string) (string, <-
 	var p *plug
 	err := c.until(ctx, func() bool {
 		p = c.node
-		return p != nil && slices.Contains(labels, "big")
+		return p != nil && !p.draining && slices.Contains(labels, "big")
 	})
 	if err != nil {
 		return "", nil, nil, err
@@ -177,11 +179,35 @@ func newAfar(t *testing.T, files map[string]string) *afar {
 // host runs a node until stop is called.
 func (a *afar) host(name string) (p *plug, stop func()) {
 	a.T.Helper()
+	p, _, _, stop = a.draining(name, 0)
+	return p, stop
+}
+
+// draining runs a node until stop is called. drain lets it drain, which wait waits for.
+func (a *afar) draining(name string, grace time.Duration) (p *plug, drain, wait, stop func()) {
+	a.T.Helper()
 	o := a.node.Orchestrator(orchestrator.Options{})
 	p = a.plug(name)
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- o.Host(ctx, p) }()
+	done, drained, over := make(chan error, 1), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		done <- o.Host(ctx, p, drained, grace)
+	}()
+	drain = func() {
+		p.change(func() { p.draining = true })
+		close(drained)
+	}
+	wait = func() {
+		testkit.Eventually(a.T, "the end of the node", func() bool {
+			select {
+			case <-over:
+				return true
+			default:
+				return false
+			}
+		})
+	}
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -189,7 +215,7 @@ func (a *afar) host(name string) (p *plug, stop func()) {
 		}
 	})
 	a.T.Cleanup(stop)
-	return p, stop
+	return p, drain, wait, stop
 }
 
 // options are those of the coordinator, with these members on the node.
@@ -257,10 +283,10 @@ func (a *afar) asks(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.verb, got, c.want)
 		}
 	}
-	sent := teamtest.Of[struct{ From, To, Text string }](a.Rig, "message")
-	if i := slices.IndexFunc(sent, func(m struct{ From, To, Text string }) bool { return m.Text == "hello" }); i < 0 || sent[i].From != "ana" {
-		t.Errorf("the messages are %v", sent)
-	}
+	type message struct{ From, To, Text string }
+	testkit.Eventually(t, "ana's message", func() bool {
+		return slices.Contains(teamtest.Of[message](a.Rig, "message"), message{"ana", "ben", "hello"})
+	})
 }
 
 // TestNodeIsGone: a member whose host dies in the middle of a turn goes on when the host is back: with its
@@ -329,5 +355,138 @@ func TestGatesThatNeedTheTeam(t *testing.T) {
 	lines := teamtest.Show(a.Lines.All())
 	if !strings.Contains(lines, "report-sent cannot judge a member on a node") {
 		t.Errorf("nothing says why the gate refuses:\n%s", lines)
+	}
+}
+
+// inTurn runs the team until ana's working copy on the node has a file.
+func (a *afar) inTurn(ctx context.Context, file string) (ended chan orchestrator.Ending) {
+	a.T.Helper()
+	o := a.Orchestrator(a.options("ana"))
+	ended = make(chan orchestrator.Ending, 1)
+	go func() {
+		e, err := o.Run(ctx)
+		if err != nil && ctx.Err() == nil {
+			a.T.Error(err)
+		}
+		ended <- e
+	}()
+	testkit.Eventually(a.T, "ana to work", func() bool {
+		_, err := os.Stat(a.away(file))
+		return err == nil
+	})
+	return ended
+}
+
+// away returns the path of a file in ana's working copy on the node.
+func (a *afar) away(file string) string {
+	return filepath.Join(a.node.Place().Worktrees(), "ana", file)
+}
+
+// goOn lets a command of ana go on that reads a pipe.
+func (a *afar) goOn(pipe string) {
+	a.T.Helper()
+	f, err := os.OpenFile(a.away(pipe), os.O_WRONLY, 0)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		a.T.Error(err)
+	}
+}
+
+// TestDrain: a node that drains lets a running turn end, and begins no more. It interrupts a turn that takes too
+// long; then the team gets what the member has not committed, and the member goes on elsewhere.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"ends": false, "late": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work := teamtest.YAMLText("echo ana >ana.txt; echo ran >>runs.log; if mkfifo pipe.log; then cat pipe.log; fi")
+			files := teamtest.GroveFiles("", "echo ben >ben.txt", "merge: {into: main}\n")
+			files["ana.yaml"] = `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: Bash, input: {command: ` + work + `}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: done, times: -1}
+`
+			if late { // the interrupted call is followed by a turn that says so
+				files["ana.yaml"] = strings.Replace(files["ana.yaml"], `  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+`, "  - say: again\n  - call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]\n", 1)
+			}
+			a := newAfar(t, files)
+			grace := testkit.Patience
+			if late {
+				grace = 0
+			}
+			first, drain, wait, stop := a.draining("one", grace)
+			ended := a.inTurn(t.Context(), "pipe.log")
+			drain()
+			if !late {
+				a.goOn("pipe.log")
+			}
+			wait()
+			if late && testkit.Read(t, a.Tree("ana", "ana.txt")) != "ana\n" {
+				t.Error("the team does not have what the interrupted turn has done")
+			}
+			first.cut(false)
+			stop()
+			a.host("two")
+			a.Want(<-ended, orchestrator.CodeDone, "all work is done")
+			a.CompletedOnce()
+			if got := a.Git("ls-tree --name-only HEAD ana.txt ben.txt"); got != "ana.txt\nben.txt" {
+				t.Errorf("merged is %q", got)
+			}
+			if got := testkit.Read(t, a.away("runs.log")); got != "ran\n" {
+				t.Errorf("the command has run as %q", got)
+			}
+		})
+	}
+}
+
+// TestReportComesAgain: a report that a coordinator took which died before it said so comes again to the next one.
+// It is of a life that has ended by then, so that the journal has it once.
+func TestReportComesAgain(t *testing.T) {
+	t.Parallel()
+	files := teamtest.GroveFiles("", "echo ben >ben.txt", "merge: {into: main}\n")
+	files["ana.yaml"] = `steps:
+  - call: [{tool: Bash, input: {command: "touch hung.log; exec tail -f /dev/null"}}]
+  - say: again
+  - call: [{tool: Bash, input: {command: "mkfifo pipe.log; cat pipe.log; echo ana >ana.txt"}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: done, times: -1}
+`
+	a := newAfar(t, files)
+	line, err := events.Event{Member: "ana", Data: events.Warning{Text: "told twice"}}.Line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(port.Reported{From: port.From{Member: "ana", Life: 1}, Report: port.Report{Event: &line}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func() int {
+		data, err := os.ReadFile(a.Place().Journal())
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.Count(string(data), "told twice")
+	}
+	a.host("one")
+	ctx, kill := context.WithCancel(t.Context())
+	ended := a.inTurn(ctx, "hung.log")
+	if err := a.report(t.Context(), "one", "ana", body); err != nil {
+		t.Error(err)
+	}
+	testkit.Eventually(t, "the report", func() bool { return told() == 1 })
+	kill()
+	<-ended
+	ended = a.inTurn(t.Context(), "pipe.log")
+	if err := a.report(t.Context(), "one", "ana", body); err != nil {
+		t.Error(err)
+	}
+	a.goOn("pipe.log")
+	a.Want(<-ended, orchestrator.CodeDone, "all work is done")
+	if n := told(); n != 1 {
+		t.Errorf("the journal has the report %d times", n)
 	}
 }

@@ -35,6 +35,7 @@ type nodeFlags struct {
 	creds, owner, name string
 	labels             []string
 	places             int
+	grace              time.Duration
 	trust              bool
 }
 
@@ -53,7 +54,8 @@ leads there.
 What the team may do here, the owner of this host says in the file --owner: the lists teams,
 repositories and commands, in which * stands for any text. Without that file nothing is
 allowed; --trust allows all that the team's operator has signed. The first signal lets the
-node drain: it takes no more members, tells what it has to tell, and ends.`,
+node drain: it takes no more members, lets running turns end for as long as --grace says,
+pushes and tells what it has, and ends. A second signal ends it at once.`,
 		Example: `  covey node --team crew --creds big.creds --labels gpu,linux --places 20`,
 		Args:    cli.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runNode(cmd.Context(), env, f) },
@@ -64,6 +66,7 @@ node drain: it takes no more members, tells what it has to tell, and ends.`,
 	flags.StringVar(&f.name, "name", "", "the `NAME` of the node, which its credentials must have, too")
 	flags.StringSliceVar(&f.labels, "labels", nil, "words for what this host is good for, besides those of the spec")
 	flags.IntVar(&f.places, "places", 20, "how many members it carries at most")
+	flags.DurationVar(&f.grace, "grace", 30*time.Second, "how long running turns may take to end after a signal")
 	flags.BoolVar(&f.trust, "trust", false, "allow all that the team's operator has signed")
 	return cmd
 }
@@ -74,6 +77,7 @@ type nodeRun struct {
 	creds nodes.Creds
 	keys  []ed25519.PublicKey
 	owner nodes.Owner
+	grace time.Duration
 	dir   string
 	link  *nodes.Link
 	hosts hosts
@@ -100,31 +104,52 @@ func runNode(ctx context.Context, env *cli.Env, f nodeFlags) error {
 		return err
 	}
 	defer r.link.Close()
-	signaled, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	linked, unlink := context.WithCancelCause(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer unlink(nil)
 	group.Go(func() { unlink(r.link.Serve(linked, r.hosts.handle)) })
-	working, rest := context.WithCancelCause(linked)
-	defer rest(nil)
-	defer context.AfterFunc(signaled, func() {
-		r.link.Drain()
-		rest(nil)
-	})()
-	err = r.carry(working)
+	draining, drain := context.WithCancel(linked)
+	defer drain()
+	patient, hurry := context.WithCancelCause(linked)
+	defer hurry(nil)
+	group.Go(func() { r.obey(linked, drain, func() { hurry(errHurry) }) })
+	err = r.carry(patient, draining)
 	if refused := context.Cause(linked); refused != nil {
 		return refused
 	}
-	const patience = 30 * time.Second // for the last reports
-	leaving, cancel := context.WithTimeoutCause(linked, patience, errors.New("the team has not taken the last reports; they stay on the disk of this node"))
+	const patience = 15 * time.Second // for the last reports
+	leaving, cancel := context.WithTimeoutCause(patient, patience, errors.New("the team has not taken the last reports; they stay on the disk of this node"))
 	defer cancel()
 	left := r.link.Leave(leaving)
-	if signaled.Err() == nil {
+	if draining.Err() == nil {
 		return err
 	}
 	return left
+}
+
+// errHurry is the end of a node that does not wait any more.
+var errHurry = errors.New("ended by a second signal; running turns go on elsewhere, and reports that the team has not taken stay on the disk of this node")
+
+// obey calls drain at the first signal and hurry at the second, until ctx ends.
+func (r *nodeRun) obey(ctx context.Context, drain, hurry func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	for _, do := range []func(){
+		func() {
+			r.env.Err.Printf("node %s takes no more members, and ends after the running turns\n", r.creds.Node)
+			r.link.Drain()
+			drain()
+		}, hurry,
+	} {
+		select {
+		case <-signals:
+			do()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // newNodeRun reads what a node needs.
@@ -135,7 +160,7 @@ func newNodeRun(env *cli.Env, f nodeFlags) (*nodeRun, error) {
 	if f.creds == "" || f.places < 1 {
 		return nil, cli.Usagef("name the file of the node's credentials with --creds, and at least one place with --places")
 	}
-	r := &nodeRun{env: env, log: slog.New(&warningHandler{tell: func(text string) { env.Err.Printf("%s\n", text) }})}
+	r := &nodeRun{env: env, grace: f.grace, log: slog.New(&warningHandler{tell: func(text string) { env.Err.Printf("%s\n", text) }})}
 	var err error
 	if r.creds, err = nodes.ReadCreds(env.Path(f.creds)); err != nil {
 		return nil, err
@@ -183,15 +208,15 @@ func ownerOf(env *cli.Env, f nodeFlags) (nodes.Owner, error) {
 	return o, err
 }
 
-// carry carries members until ctx ends, with the spec that the team has.
-func (r *nodeRun) carry(ctx context.Context) error {
+// carry carries members until ctx ends, with the spec that the team has. When draining ends, it lets turns end.
+func (r *nodeRun) carry(ctx, draining context.Context) error {
 	have := ""
 	for {
-		signed, err := r.spec(ctx, have)
+		signed, err := r.spec(draining, have)
 		if err != nil {
 			return err
 		}
-		o, err := r.prepare(ctx, signed)
+		o, err := r.prepare(draining, signed)
 		if err != nil {
 			return err
 		}
@@ -205,7 +230,7 @@ func (r *nodeRun) carry(ctx context.Context) error {
 				end(errNewSpec)
 			}
 		}()
-		err = o.Host(hosting, hostLink{r.link, &r.hosts})
+		err = o.Host(hosting, hostLink{r.link, &r.hosts}, draining.Done(), r.grace)
 		again := errors.Is(context.Cause(hosting), errNewSpec)
 		end(nil)
 		<-changed

@@ -27,7 +27,7 @@ func (e *MovedError) Error() string {
 	if e.Lost {
 		return "its host " + e.Node + " does not answer"
 	}
-	return "its host " + e.Node + " has begun anew"
+	return "its host " + e.Node + " has left or begun anew"
 }
 
 // Seat is what an Afar needs of its member's seat.
@@ -316,6 +316,8 @@ func (a *Afar) report(ctx context.Context, r Report) error {
 		case a.ended <- *r.Ended:
 		default:
 		}
+	case r.Copy != nil:
+		return a.take(ctx, *r.Copy)
 	default:
 		return a.seat.Home.Report(ctx, r)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
@@ -33,7 +34,8 @@ type Guest struct {
 	turns  chan Turn
 	ends   chan End
 	stop   context.CancelCauseFunc
-	over   chan struct{} // closed when the life has ended
+	drain  <-chan struct{} // closed when the life is to end after its turn
+	over   chan struct{}   // closed when the life has ended
 
 	mu   sync.Mutex
 	copy worktree.Snapshot // what both copies had last
@@ -41,8 +43,8 @@ type Guest struct {
 }
 
 // newGuest returns a life that has not begun. stop ends it in the middle of its turn.
-func newGuest(from From, order SeatOrder, link Link, copies Copies, stop context.CancelCauseFunc) *Guest {
-	return &Guest{From: from, order: order, link: link, copies: copies, stop: stop, copy: order.Copy,
+func (n *Node) newGuest(from From, order SeatOrder, stop context.CancelCauseFunc) *Guest {
+	return &Guest{From: from, order: order, link: n.deps.Link, copies: n.deps.Copies, stop: stop, drain: n.drain, copy: order.Copy,
 		turns: make(chan Turn, 1), ends: make(chan End, 1), over: make(chan struct{})}
 }
 
@@ -142,7 +144,14 @@ func (g *Guest) Next(ctx context.Context) (teammate.Work, error) {
 	if err := g.Report(ctx, Report{Idle: &Idle{done, copy}}); err != nil {
 		return teammate.Work{}, err
 	}
+	if closed(g.drain) {
+		g.stop(errDrained)
+		return teammate.Work{}, errDrained
+	}
 	select {
+	case <-g.drain:
+		g.stop(errDrained)
+		return teammate.Work{}, errDrained
 	case t := <-g.turns:
 		if t.Copy != copy {
 			err = g.take(ctx, t.Copy)
@@ -266,7 +275,8 @@ func (a guestAsker) Unbegun(ctx context.Context, callID string) bool {
 
 // Node hosts members of a team that another host leads.
 type Node struct {
-	deps NodeDeps
+	deps  NodeDeps
+	drain chan struct{} // closed when no more turns begin
 
 	mu     sync.Mutex
 	guests map[string]*Guest
@@ -285,11 +295,31 @@ type NodeDeps struct {
 
 // NewNode returns a Node without members.
 func NewNode(deps NodeDeps) *Node {
-	return &Node{deps: deps, guests: map[string]*Guest{}, mates: map[string]Mate{}}
+	return &Node{deps: deps, drain: make(chan struct{}), guests: map[string]*Guest{}, mates: map[string]Mate{}}
 }
 
 // Wait waits until no life runs any more.
 func (n *Node) Wait() { n.all.Wait() }
+
+// Drain ends each life once its turn has ended, or in the middle of a turn that takes longer than grace,
+// and begins no more. The members go on elsewhere with what they have given. It returns when no life runs.
+func (n *Node) Drain(grace time.Duration) {
+	n.mu.Lock()
+	close(n.drain)
+	n.mu.Unlock()
+	late := time.AfterFunc(grace, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		for _, g := range n.guests {
+			g.stop(errDrained)
+		}
+	})
+	defer late.Stop()
+	n.Wait()
+}
+
+// errDrained is the cause of the end of a life whose node takes no more turns.
+var errDrained = errors.New("the node drains")
 
 // Order carries out an order of the coordinator. life is the context of the members.
 func (n *Node) Order(ctx, life context.Context, in json.RawMessage) (json.RawMessage, error) {
@@ -360,6 +390,13 @@ func fire(ctx context.Context, mate Mate, f Fired) (json.RawMessage, error) {
 // seat begins a life, and ends the member's earlier one. The same order comes again if its answer is lost.
 func (n *Node) seat(ctx, life context.Context, from From, o SeatOrder) error {
 	n.mu.Lock()
+	if closed(n.drain) {
+		n.mu.Unlock()
+		<-ctx.Done() // the coordinator chooses another node when this one has said goodbye
+		return context.Cause(ctx)
+	}
+	n.all.Add(1) // while the life is being made, too
+	defer n.all.Done()
 	was := n.guests[from.Member]
 	n.mu.Unlock()
 	if was != nil {
@@ -377,7 +414,7 @@ func (n *Node) seat(ctx, life context.Context, from From, o SeatOrder) error {
 		}
 	}
 	life, stop := context.WithCancelCause(life)
-	g := newGuest(from, o, n.deps.Link, n.deps.Copies, stop)
+	g := n.newGuest(from, o, stop)
 	mate, closeSeat, err := n.deps.Seat(life, g)
 	if err != nil {
 		stop(nil)
@@ -391,6 +428,9 @@ func (n *Node) seat(ctx, life context.Context, from From, o SeatOrder) error {
 		defer stop(nil)
 		err := mate.Run(life)
 		closeSeat()
+		if errors.Is(context.Cause(life), errDrained) {
+			n.giveLast(life, g)
+		}
 		n.mu.Lock()
 		if n.guests[from.Member] == g {
 			delete(n.guests, from.Member)
@@ -400,6 +440,23 @@ func (n *Node) seat(ctx, life context.Context, from From, o SeatOrder) error {
 		n.ended(life, g, err)
 	})
 	return nil
+}
+
+// giveLast gives the team what the copy of a member has that leaves this node.
+func (n *Node) giveLast(life context.Context, g *Guest) {
+	const patience = 10 * time.Second // for a remote that does not answer
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(life), patience)
+	defer cancel()
+	g.mu.Lock()
+	last := g.copy
+	g.mu.Unlock()
+	now, err := g.give(ctx)
+	if err == nil && now != last {
+		err = g.Report(ctx, Report{Copy: &now})
+	}
+	if err != nil {
+		n.deps.Warn("what %s has not pushed stays in its working copy on this host: %v", g.Member, err)
+	}
 }
 
 // ended reports the end of a life. The end of the node is not the end of its members' lives: they go on

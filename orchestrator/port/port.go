@@ -121,11 +121,12 @@ type Notice struct {
 
 // Report is something that has happened to a member. One field of it is set.
 type Report struct {
-	Event *events.Line `json:"event,omitempty"`
-	Spent *Spent       `json:"spent,omitempty"`
-	State *State       `json:"state,omitempty"`
-	Idle  *Idle        `json:"idle,omitempty"`
-	Ended *Ended       `json:"ended,omitempty"`
+	Event *events.Line       `json:"event,omitempty"`
+	Spent *Spent             `json:"spent,omitempty"`
+	State *State             `json:"state,omitempty"`
+	Idle  *Idle              `json:"idle,omitempty"`
+	Ended *Ended             `json:"ended,omitempty"`
+	Copy  *worktree.Snapshot `json:"copy,omitempty"` // what a life has given that ends in the middle of its turn
 }
 
 // Spent are the tokens of a model request.
