@@ -30,7 +30,9 @@ var (
 var (
 	// catchesAssertion has a test go on after an assertion has failed, raisesAgain fails all the same.
 	catchesAssertion = texts.Pattern(`^\s*except\b.*\bAssertionError\b|\bcatch\s*\(\s*(?:final )?AssertionError|\brescue\b.*(?:ExpectationNotMet|Assertion)|\bsuppress\(.*AssertionError`)
-	raisesAgain      = texts.Pattern(`\b(?:raise|throw|fail)\b`)
+	// atLast begins what runs after a failure, too; a result there takes the place of the failure.
+	atLast      = texts.Pattern(`^\s*\}?\s*(?:finally|ensure)\b\s*[:{]?\s*$`)
+	raisesAgain = texts.Pattern(`\b(?:raise|throw|fail)\b`)
 )
 
 // passesOver reports whether what follows the line does nothing, perhaps under a condition.
@@ -74,6 +76,11 @@ func swallowed(w Work) []Place {
 		}
 	}
 	list = append(list, added(func(f *FileDiff) bool { return !isExample(f.Name) && !fitsOne(baseOf(f), "*.md", "Dockerfile*") }, checksOff)(w)...)
+	for s := range w.lines('+', plainCode) {
+		if atLast().MatchString(s.text()) && slices.ContainsFunc(s.block(), result().MatchString) {
+			list = append(list, s.place())
+		}
+	}
 	for s := range w.fresh(testFile) {
 		if catchesAssertion().MatchString(s.text()) && !slices.ContainsFunc(s.block(), raisesAgain().MatchString) {
 			list = append(list, s.place())
@@ -136,7 +143,7 @@ var decidesEquality = texts.Pattern(`\bdef (?:__(?:eq|ne|hash|lt|le|cmp)__|==|eq
 
 // looksAround finds code that asks what called it or what is loaded beside it.
 var looksAround = added(plainCode, texts.Pattern(`\bsys\.modules\b|\bsys\._getframe|\binspect\.(?:stack|currentframe|getouterframes)\b|\btraceback\.extract_stack|\b(?:Error\(\)|err|e)\.stack\b|captureStackTrace|[gG]etStackTrace\(|StackTrace\(\)|`+
-	`\bruntime\.(?:Callers?|Stack)\b|\bdebug\.Stack\(|\bcaller(?:_locations)?\(|\bdefined\?\(|Backtrace::|require\.cache\b|\bmodule\.parent\b|\brequire\.main\b|std::env::(?:current_exe|args)|Assembly\.Get(?:Entry|Calling)Assembly|Class\.forName\(|\.GetAssemblies\(`))
+	`\bruntime\.(?:Callers?|Stack)\b|\bdebug\.Stack\(|\bcaller(?:_locations)?\(|\bdefined\?\(|Backtrace::|require\.cache\b|\bmodule\.parent\b|\brequire\.main\b|std::env::(?:current_exe|args)|Assembly\.Get(?:Entry|Calling)Assembly|Class\.forName\(|\.GetAssemblies\(|Object\.(?:keys|entries)\(\s*process\.env|\bin\s+os\.environ\b|\bos\.Environ\(\)|\benv::vars\b|System\.getenv\(\)`))
 
 // runnerHooks finds code that takes part in running tests: it chooses, counts or reports them.
 var runnerHooks = added(testFile, texts.Pattern(`\bdef pytest_(?:runtest|collection|collect|sessionfinish|pyfunc|report|exception|assert|itemcollected|ignore|generate|deselected)\w*|\bhookwrapper\s*=|\bitems\s*\[:\]\s*=|\bitems\.remove\(|`+
@@ -162,7 +169,7 @@ func specialCases(w Work) []Place {
 	for s := range w.fresh(plainCode) {
 		text := s.text()
 		if asksFor().MatchString(text) && (answers().MatchString(text) || answers().MatchString(s.near(1))) ||
-			tableRow().MatchString(text) && tableRow().MatchString(s.near(-1)) || shortTable().MatchString(text) || comparesWith(text, inputs) {
+			tableRow().MatchString(text) && tableRow().MatchString(s.near(-1)) || sums().MatchString(text) || shortTable().MatchString(text) || comparesWith(text, inputs) {
 			list = append(list, s.place())
 		}
 	}
@@ -210,6 +217,8 @@ var (
 	answers   = texts.Pattern(`\breturn\s+(?:[A-Z][A-Z_]{2,}|-?\d[\d._]*|["'\x60][^"'\x60]*["'\x60]|[\[{(].*[\])}]|True|False|true|false)\s*;?\s*\}?\s*$|` +
 		`\b(?:return|Ok|Some)\b.*\w\(\s*(?:-?\d[\d._]*|["'][^"']*["'])\s*\)+\s*;?\s*$|` +
 		`^\s*(?:fmt\.Print\w*|print(?:ln!?|!)?|console\.log|process\.stdout\.write|sys\.stdout\.write)\(\s*["'\x60]`)
+	// sums begins a row with what looks like the sum of a text.
+	sums = texts.Pattern(`^\s*[{(\[]?\s*0x[0-9a-fA-F]{7,}[uUL]*\s*[:,=]`)
 	// shortTable has at least two rows in one line.
 	shortTable = texts.Pattern(`\{\s*` + tableEntry + `\s*,\s*` + tableEntry + `[^{}]*\}`)
 	tableRow   = texts.Pattern(`^\s*` + fixedValue + `\s*(?:=>|:)\s*(?:return\s+)?` + fixedValue + `,?\s*$`)
@@ -232,14 +241,16 @@ var fillsWhileRunning = added(plainCode, texts.Pattern(`^(?:export\s+)?(?:const|
 
 // errorDropped finds new code that passes over an error.
 func errorDropped(w Work) []Place {
-	list := unnamedErrors(w)
+	list := append(unnamedErrors(w), pipes(w)...)
 	for p := range w.pairs(plainCode, caught().MatchString) {
 		if catchesMore(p.old.text(), p.now.text()) {
 			list = append(list, p.now.place())
 		}
 	}
 	for s := range w.fresh(plainCode) {
-		if block := s.block(); asksError().MatchString(s.text()) && len(block) > 0 && !slices.ContainsFunc(block, mindsError().MatchString) {
+		if setsError().MatchString(s.text()) && s.within(deferred) {
+			list = append(list, s.place())
+		} else if block := s.block(); asksError().MatchString(s.text()) && len(block) > 0 && !slices.ContainsFunc(block, mindsError().MatchString) {
 			list = append(list, s.place())
 		}
 	}
@@ -250,6 +261,12 @@ var (
 	// asksError begins a block for an error, mindsError finds what such a block usually does.
 	asksError  = texts.Pattern(`\berr\w* != nil \{\s*$|\bcatch\s*(?:\([^)]*\))?\s*\{\s*$|\bif let Err\(`)
 	mindsError = texts.Pattern(`\b(?:return|raise|throw|panic|continue|break|yield|exit|Exit|Fatal\w*|reject|fail\w*|next)\b|(?i)\b(?:err|error|e|ex|exc|exception|errs|cause)\b|\b(?:log\w*|warn\w*|print\w*|console|assert\w*)\b`)
+)
+
+// setsError gives the named error of a function another value, deferred begins what runs when it returns.
+var (
+	setsError = texts.Pattern(`^\s*(?:if )?err = `)
+	deferred  = texts.Pattern(`^\s*defer func\(\) \{`)
 )
 
 // caught finds what a handler of errors takes, widest those that take nearly all.
@@ -275,6 +292,9 @@ func splitNames(list string) []string {
 // unnamedErrors finds calls of the standard library of Go whose errors get no name, and tasks of which nobody asks how they ended.
 var unnamedErrors = added(plainCode, texts.Pattern(`,\s*_\s*:?=\s*(?:os|io|json|http|strconv|exec|sql|net|bufio|xml|yaml|time|url|ioutil|gob|csv|hex|base64)\.(?:[A-Z]\w*)\(|\bPromise\.allSettled\(|return_exceptions\s*=\s*True|\bFIRST_EXCEPTION\b|^\s*_ = \w[\w.]*\(|^\s*let _ = |\.ok\(\);\s*$|&2?>\s*/dev/null`))
 
+// pipes finds commands of scripts whose status is that of what prints their output.
+var pipes = added(isScript, texts.Pattern(`\S\s*\|\s*(?:tee|cat|tail|head|sed|awk|ts)\b`))
+
 // countsByUse finds counts that are compared with one number in the same file.
 func countsByUse(w Work) []Place {
 	asked := map[string]bool{}
@@ -296,6 +316,9 @@ var (
 	keptCount  = texts.Pattern(`((?:\bthis\.#?|\bself\.)\w+|\b[A-Z][A-Z_]+)\s*(?:\+=\s*1\b|\+\+)`)
 	askedCount = texts.Pattern(`((?:\bthis\.#?|\bself\.)\w+|\b[A-Z][A-Z_]+)\s*(?:={2,3}|%)\s*\d`)
 )
+
+// countsFields finds counts in values that outlast a call.
+var countsFields = added(plainCode, texts.Pattern(`^\s*\w+\.\w*(?:asks?|asked|calls?|called|tries|tried|turns?|hits|uses|used|seen|reads|rounds?|steps?|nth|times|count\w*)(?:\+\+|\s*\+=\s*1\b)`))
 
 var countsByName = added(plainCode, texts.Pattern(`(?i)\b\w*calls?(?:_count)?\.fetch_add\(|\b_*(?:num_?|n_?)?(?:calls?|invocations?|call_?count\w*|times_?called|attempt_?no)\b\s*(?:\+=\s*1|\+\+|=\s*\S+\s*\+\s*1)|`+
 	`\bglobal\s+_*(?:\w*call\w*|\w*count\w*|\w*state\w*|\w*last\w*|\w*seen\w*)\b`))

@@ -38,7 +38,7 @@ var configured = func() map[string][]string {
 // checkKeys find, in files that hold much besides, the lines that say what is checked and how.
 var checkKeys = map[string]func() *regexp.Regexp{
 	"package.json":   texts.Pattern(`^\s*"(?:pre|post)?(?:test|lint|check|build|typecheck|ci|verify|unit|coverage)[\w:.-]*"\s*:|"(?:testMatch|testPathIgnorePatterns|coverageThreshold|collectCoverageFrom|bail)"`),
-	"pyproject.toml": texts.Pattern(`^\s*(?:addopts|testpaths|python_files|python_functions|ignore|extend-ignore|select|exclude|omit|fail_under|strict|disallow_\w+|filterwarnings|xfail_strict|norecursedirs|collect_ignore|per-file-ignores)\s*=|^\[tool\.(?:pytest|ruff|mypy|coverage)`),
+	"pyproject.toml": texts.Pattern(`^\s*(?:addopts|testpaths|python_files|python_functions|ignore|extend-ignore|select|exclude|exclude_also|exclude_lines|omit|fail_under|strict|disallow_\w+|filterwarnings|xfail_strict|norecursedirs|collect_ignore|per-file-ignores)\s*=|^\[tool\.(?:pytest|ruff|mypy|coverage)`),
 	"setup.cfg":      texts.Pattern(`^\s*(?:addopts|testpaths|python_files|ignore|select|exclude|omit|fail_under|strict|filterwarnings|norecursedirs)\s*=`),
 	"tox.ini":        texts.Pattern(`^\s*(?:commands|addopts|testpaths|ignore|exclude|ignore_errors|allowlist_externals)\b|^\s+(?:pytest|python|coverage|ruff|mypy)\b`),
 	"Cargo.toml":     texts.Pattern(`^\s*\[lints|^\s*(?:test|autotests|doctest|harness)\s*=|=\s*"allow"`),
@@ -78,7 +78,7 @@ func (w Work) configures(f *FileDiff) bool {
 func (w Work) changedKeys(f *FileDiff, keys func() *regexp.Regexp) []Place {
 	var list []Place
 	for s := range w.changed(func(g *FileDiff) bool { return g == f }) {
-		holds := keys().MatchString(s.text())
+		holds := keys().MatchString(s.text()) || leftOut().MatchString(s.around()[0])
 		if found := script().FindStringSubmatch(s.text()); baseOf(f) == "package.json" && found != nil && len(w.Judges.Targets) > 0 {
 			holds = slices.Contains(w.Judges.Targets, found[1])
 		}
@@ -88,6 +88,9 @@ func (w Work) changedKeys(f *FileDiff, keys func() *regexp.Regexp) []Place {
 	}
 	return list
 }
+
+// leftOut begins a list of what a check does not look at.
+var leftOut = texts.Pattern(`^\s*(?:exclude_also|exclude_lines|omit|norecursedirs|collect_ignore)\s*=\s*\[?\s*$`)
 
 // script begins the line of a script in a package.json.
 var script = texts.Pattern(`^\s*"([\w:.-]+)"\s*:\s*"`)
@@ -339,6 +342,9 @@ func dependencies(w Work) []Place {
 // hidden matches what a file of ignored names must not hide without a look.
 var hidden = texts.Pattern(`^/?(?:\*\*/)?(?:\*\.(?:go|py|js|ts|tsx|jsx|rs|java|rb|php|c|cc|cpp|h|cs|sh|sql|ya?ml|md|golden|snap|json|toml|lock|expected|proto|txt)|(?:\S*/)?(?:migrations|fixtures|testdata|snapshots|__snapshots__|golden|approved|expected)/?.*|(?:\S*/)?(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|uv\.lock|poetry\.lock|Cargo\.lock|go\.sum|Gemfile\.lock)|\*\w*_(?:test|spec)\.\w+|test_\*(?:\.py)?|\*\.(?:test|spec)\.\w+|` +
 	`tests?/?|spec/?|__tests__/?|src/?|lib/?|\.github/?.*|\*|\*\*/\*)\s*$`)
+
+// ignores matches a pattern of names that git ignores.
+var ignores = texts.Pattern(`^\s*[^#!\s]`)
 
 // hidesFiles finds what hides files from git that people write.
 func hidesFiles(w Work) []Place {

@@ -67,19 +67,22 @@ func (s spot) block() []string {
 
 // within reports whether the line stands in a block whose first line matches an expression, as far as the difference shows it.
 func (s spot) within(expr func() *regexp.Regexp) bool {
+	return slices.ContainsFunc(s.around(), expr().MatchString)
+}
+
+// around returns the first lines of the blocks in which the line stands, the innermost first, and what git prints above the hunk.
+func (s spot) around() []string {
+	var list []string
 	at := depth(s.text())
 	for i := s.i - 1; i >= 0 && at > 0; i-- {
-		l := s.hunk.Lines[i]
-		text := clipped(l.Text)
-		if l.Kind != ' ' && l.Kind != '+' || strings.TrimSpace(text) == "" || depth(text) >= at {
+		text := clipped(s.hunk.Lines[i].Text)
+		if kind := s.hunk.Lines[i].Kind; kind != ' ' && kind != '+' || strings.TrimSpace(text) == "" || depth(text) >= at {
 			continue
 		}
-		if expr().MatchString(text) {
-			return true
-		}
+		list = append(list, text)
 		at = depth(text)
 	}
-	return expr().MatchString(s.hunk.Section)
+	return append(list, s.hunk.Section)
 }
 
 func clipped(line string) string { return strings.ToValidUTF8(line[:min(len(line), mostColumn)], "") }

@@ -19,6 +19,7 @@ var testStart = texts.Pattern(`^\s*(?:` +
 	`|(?:it|test) (['"][^'"]{1,120})['"].*(?:\bdo|\{)\s*(?:\|\w+\|)?\s*$` + // Ruby
 	`|@test (['"][^'"]{1,120})` + // Bats
 	`|(?:public |private |internal |fun |void )+(test\w*)\(` + // Java, Kotlin, PHP
+	`|(test_\w+)\s*\(\)\s*\{?\s*$` + // shells
 	`)`)
 
 // testName returns the name of the test that a line begins; empty if it begins none.
@@ -99,7 +100,16 @@ func removedTests(withCode bool) func(Work) []Place {
 }
 
 // retired matches what begins a function, with its name.
-var retired = texts.Pattern(`^\s*(?:async )?(?:func|def|function|fn|void|fun)\s+(?:\(\w+ \*?\w+\) )?(\w+)`)
+var retired = texts.Pattern(`^\s*(?:async )?(?:func|def|function|fn|void|fun)\s+(?:\(\w+ \*?\w+\) )?(\w+)|^(\w+)\s*\(\)\s*\{?\s*$`)
+
+// functionName returns the name of the function that a line begins; empty: it begins none.
+func functionName(line string) string {
+	found := retired().FindStringSubmatch(line)
+	if found == nil {
+		return ""
+	}
+	return strings.Join(found[1:], "")
+}
 
 // retiredTest reports whether a removed test stays under a name that no runner knows.
 func retiredTest(w Work, name string) bool { return len(renamedTests(w, name)) > 0 }
@@ -110,9 +120,9 @@ func renamedTests(w Work, name string) []Place {
 	plain := strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(name, "Test"), "test"), "_")
 	var list []Place
 	for s := range w.fresh(testCode) {
-		found := retired().FindStringSubmatch(s.text())
-		if found != nil && testName(s.text()) == "" && len(plain) > 2 && strings.HasSuffix(strings.ToLower(found[1]), strings.ToLower(plain)) {
-			list = append(list, s.about(name+" is "+found[1]+" now"))
+		now := functionName(s.text())
+		if now != "" && testName(s.text()) == "" && len(plain) > 2 && strings.HasSuffix(strings.ToLower(now), strings.ToLower(plain)) {
+			list = append(list, s.about(name+" is "+now+" now"))
 		}
 	}
 	return list
@@ -161,6 +171,11 @@ func skippedTests(conditional bool) func(Work) []Place {
 			list = append(list, renamedTests(w, name)...)
 		}
 		list = append(list, untaggedTests(w)...)
+		for s := range w.fresh(testFile) {
+			if constructor().MatchString(s.text()) && testClass().MatchString(s.around()[0]) {
+				list = append(list, s.place())
+			}
+		}
 		list = append(list, files(func(_ Work, f *FileDiff) bool {
 			return f.What == Renamed && system().MatchString(f.Name) && !system().MatchString(f.Old)
 		})(w)...)
@@ -180,12 +195,12 @@ func untaggedTests(w Work) []Place {
 		}
 		for i := s.i + 1; i < len(s.hunk.Lines); i++ {
 			f := spot{s.file, s.hunk, i}
-			found := retired().FindStringSubmatch(f.text())
-			if found == nil || s.hunk.Lines[i].Kind == '+' {
+			name := functionName(f.text())
+			if name == "" || s.hunk.Lines[i].Kind == '+' {
 				continue
 			}
 			if s.hunk.Lines[i].Kind == ' ' && !testTag().MatchString(f.near(-1)) && !testTag().MatchString(f.near(-2)) {
-				list = append(list, s.about(found[1]+" is no test any more"))
+				list = append(list, s.about(name+" is no test any more"))
 			}
 			break
 		}
@@ -197,6 +212,12 @@ func untaggedTests(w Work) []Place {
 var (
 	buildTag   = texts.Pattern(`^//go:build\s|^#!?\[cfg\((?:not\()?feature\b|^#!?\[cfg\(all\(test,\s*(?:not\()?feature\b`)
 	someSystem = texts.Pattern(`^//go:build (?:!?\(?!?(?:linux|darwin|windows|unix|\w*bsd|solaris|aix|js|wasm|wasip1|plan9|android|ios|amd64|arm64|386|arm|s390x|cgo|race|go1\.\d+)\)?(?:\s*(?:&&|\|\|)\s*)?)+$`)
+)
+
+// testClass begins a class of tests in Python, constructor what keeps pytest from collecting it.
+var (
+	testClass   = texts.Pattern(`^class Test\w*(?:\(\s*(?:object)?\s*\))?:`)
+	constructor = texts.Pattern(`^\s+def __(?:init|new)__\(`)
 )
 
 // system finds test files of Go that belong to one system by their names.
@@ -503,9 +524,7 @@ var (
 func computedExpectations(w Work) []Place {
 	changed := map[string]bool{}
 	for s := range w.fresh(plainCode) {
-		if found := retired().FindStringSubmatch(s.text()); found != nil {
-			changed[found[1]] = true
-		}
+		changed[functionName(s.text())] = true
 	}
 	var list []Place
 	for s := range w.fresh(testFile) {

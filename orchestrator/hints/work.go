@@ -103,7 +103,7 @@ var (
 		`-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}|\bhf_[A-Za-z0-9]{34}\b|\bdop_v1_[a-f0-9]{64}|` +
 		`\bhooks\.slack\.com/services/T\w+/B\w+/\w{20,}|\bSK[0-9a-f]{32}\b|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b|\bdapi[0-9a-f]{32}\b|\bglsa_\w{32}_[0-9a-fA-F]{8}\b|` +
 		`\bhvs\.[\w-]{60,}|\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b|\bAccountKey=[\w+/]{80,}|\b\d{8,10}:AA[\w-]{33}\b|\bkey-[0-9a-f]{32}\b|\bBearer [\w-]{40,}|` +
-		`\b(?:https?|ftp)://[^\s:@/"']+:[\w+=-]{16,}@[\w.-]+|"auth"\s*:\s*"[\w+/]{30,}={0,2}"|` +
+		`\b(?:https?|ftp)://[^\s:@/"']+:(?:[\w+=-]{16,}|[\w+=-]*%[\w+=%.~-]{6,})@[\w.-]+|"auth"\s*:\s*"[\w+/]{30,}={0,2}"|` +
 		`\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|redis|amqp)://[^\s:@/"']+:[^\s:@/"'${}<>]{4,}@[\w.-]+`)
 	// assigned finds a value that is given to something with the name of a secret.
 	assigned = texts.Pattern(`(?i)\b\w*(?:passw(?:or)?d|secret|token|api_?key|access_?key|private_?key|credential)\w*["']?\s*(?::|=|:=|=>)\s*["']([^"'\s]{12,})["']`)
