@@ -52,7 +52,8 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 	if _, _, err := settings.LoadManaged(managed); err != nil {
 		return nil, err
 	}
-	_, gone, wrong := check(team, nil)
+	c, gone, wrong := check(team, nil)
+	wrong = errors.Join(wrong, launch.CheckGateway(team, c.programs, false))
 	if wrong != nil {
 		wrong = fmt.Errorf("%w:\n%w", configs.ErrSpec, wrong)
 	}

@@ -73,35 +73,52 @@ func (l Found) hosts(a configs.Agent, passesLogin bool, env func(string) string)
 	return all, nil
 }
 
-// noHost says why a program cannot pass a gateway.
+// noHost says why a program cannot pass a gateway, and the way out.
 func (l Found) noHost(a configs.Agent, passesLogin bool) string {
+	way := "write auth: key"
+	if len(l.preset.keyVars) == 0 {
+		way = "write auth: {key: ANTHROPIC_API_KEY}, or the key of another vendor"
+	}
+	for _, v := range vendors() { // whose hosts are not known
+		if v.host == "" && slices.Contains(l.preset.vendors, v.provider) {
+			way = "set " + v.base + " and " + v.bearer
+		}
+	}
+	const off = ", or gateway: off for its members"
 	switch {
 	case l.program.gateway == nil:
 		return "its program cannot be sent through the gateway; write gateway: off for its members"
+	case a.Auth == configs.Key && strings.HasPrefix(way, "set "):
+		return "the gateway cannot use its key; " + way + off
 	case a.Auth == configs.Key:
 		return "the gateway does not know which host takes the key " + cmp.Or(l.key.Name, a.KeyVar) + "; write gateway: off for its members"
 	case passesLogin:
-		return string(l.preset.name) + " cannot pass the gateway with its own login; write auth: key, or gateway: off for its members"
+		return "its program cannot pass the gateway with its own login; " + way + off
 	case l.preset.passes:
-		return "its program logs in by itself, which the gateway does not carry unless the spec says so; write auth: key, or gateway: {login: pass}"
+		return "its program logs in by itself, which the gateway does not carry unless the spec says so; " + way + ", or gateway: {login: pass}"
 	}
-	return "its program logs in by itself, which the gateway does not carry; write auth: key, or gateway: off for its members"
+	return "its program logs in by itself, which the gateway does not carry; " + way + off
 }
 
 // CheckGateway reports the members whose programs cannot pass the gateway that the spec, or a recording, wants.
 func CheckGateway(team *configs.Team, found map[string]Found, recorded bool) error {
 	var errs []error
+	told := map[string]bool{}
 	for m := range team.EachAndTemplates() {
 		if !m.Gateway.On && !recorded {
 			continue
 		}
 		for _, a := range team.AgentsOf(*m) {
 			l, ok := found[a.Name]
-			if !ok || a.Model.Script != "" || l.key.Name == "" && a.Auth == configs.Key { // Find has reported it
-				continue
+			if p, known := presetOf(a.Preset); ok && l.argv == nil && known { // it is not installed, which changes nothing
+				l.preset, l.program = p, p.programs[0]
 			}
-			if _, err := l.hosts(a, m.Gateway.PassesLogin, os.Getenv); err != nil {
-				errs = append(errs, err)
+			if !ok || l.program.gateway == nil && l.argv == nil || a.Model.Script != "" || l.key.Name == "" && a.Auth == configs.Key {
+				continue // Find has reported it, or there is nothing to ask
+			}
+			if _, err := l.hosts(a, m.Gateway.PassesLogin, os.Getenv); err != nil && !told[err.Error()] {
+				told[err.Error()] = true
+				errs = append(errs, team.Placed(a.Name, err))
 			}
 		}
 	}

@@ -150,9 +150,30 @@ func SpecTrouble(path string, err error) error {
 	case errors.Is(err, settings.ErrManaged):
 		return err
 	case errors.Is(err, configs.ErrSpec):
+		if list, all := placedMistakes(err); all && len(list) > 0 {
+			return &specError{configs.Errors(yaml.SortProblems(list))}
+		}
 		return Usagef("%s: %v", path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// placedMistakes returns the errors that an error joins as mistakes; all reports whether each has a place in the spec.
+func placedMistakes(err error) (list configs.Errors, all bool) {
+	switch e := err.(type) {
+	case *configs.Placed:
+		return configs.Errors{e.Problem}, true
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			more, ok := placedMistakes(part)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, more...)
+		}
+		return list, true
+	}
+	return nil, err == configs.ErrSpec // which heads the list
 }
 
 // SpecArg returns the argument that names a spec in a command line, with a leading
