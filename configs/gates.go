@@ -2,6 +2,7 @@ package configs
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ func (r *gateRules) group(event hooks.Event, gates yaml.List[gateSpec]) hooks.Gr
 // mistake then, and no key is missing.
 func (g *gateSpec) hasOther() bool {
 	for _, p := range g.at.Pairs {
-		if p.Key.Text != "timeout" && p.Key.Text != "may_act" {
+		if !slices.Contains([]string{"timeout", "may_act", "sandbox"}, p.Key.Text) {
 			return true
 		}
 	}
@@ -86,9 +87,12 @@ func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 		r.Fail(g.hints.At.At, "hints is empty; name a kind of hints, such as tests-removed")
 	}
 	h := hooks.Handler{Command: g.run.V, Timeout: g.timeout.V.Seconds(), Policy: g.policy.V, Gate: true,
-		MayAct: g.mayAct.V}
+		MayAct: g.mayAct.V, Sandbox: g.sandbox.own(r.Decoder)}
 	if g.mayAct.V && !g.run.Given() {
 		r.Fail(g.mayAct.At.At, "only a command can act; remove may_act, or write run: COMMAND")
+	}
+	if h.Sandbox != nil && !g.run.Given() {
+		r.Fail(g.sandbox.at.At, "only a command runs in a sandbox; remove sandbox, or write run: COMMAND")
 	}
 	switch {
 	case g.approve.V != "":
@@ -224,6 +228,7 @@ type gateSpec struct {
 	approve yaml.Value[string]
 	hints   yaml.List[yaml.Value[string]]
 	mayAct  yaml.Value[bool]
+	sandbox sandboxSpec
 }
 
 // gatePart decodes a gate; its short form is the command.
@@ -246,6 +251,8 @@ func (g *gateSpec) fields() []yaml.Field {
 			Doc: "A policy that ships with covey."},
 		{Key: "may_act", Part: yaml.Truth(&g.mayAct),
 			Doc: "true: `covey` below the command may act for the member. Default: false, it may only read."},
+		{Key: "sandbox", Part: ownSandboxPart(&g.sandbox),
+			Doc: "What this command may access: level and network. Default: as gates.sandbox."},
 		{Key: "approve", Part: yaml.Text(&g.approve),
 			Doc: "Who must approve, in gates of task and merge: a member, or person for whoever answers the inbox."},
 		{Key: "hints", Part: yaml.SomeOf(&g.hints, "a list of kinds of hints", hints.Kinds()...),

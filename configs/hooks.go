@@ -147,6 +147,14 @@ func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 	if s.at == nil {
 		return nil
 	}
+	for _, groups := range s.groups {
+		for _, g := range groups.Items {
+			for i := range g.hooks.Items {
+				h := &g.hooks.Items[i]
+				h.Sandbox = h.sandbox.own(r.Decoder)
+			}
+		}
+	}
 	section := s.settings()
 	for _, p := range settings.Validate(section) {
 		n := s.node(p)
@@ -197,6 +205,7 @@ type handlerSpec struct {
 	hooks.Handler
 	at                  *yaml.Node
 	windows, linux, osx string
+	sandbox             sandboxSpec
 }
 
 // handlerPart decodes a hook by the keys of its type.
@@ -270,6 +279,9 @@ func (h *handlerSpec) commandFields() []yaml.Field {
 		{Key: "may_act", Part: yaml.Into(&h.MayAct, yaml.Truth),
 			Doc: "true: `covey` below the command may act for the member. Not on hooks that decide about calls. " +
 				"Default: false, it may only read."},
+		{Key: "sandbox", Part: ownSandboxPart(&h.sandbox),
+			Doc: "Run the command in a box of its own, with this level and network, and else with the sandbox of its member. " +
+				"Default: as sandbox.hooks."},
 		{Key: "async", Part: yaml.Into(&h.Async, yaml.Truth), Doc: "Run the hook in the background; it decides nothing then."},
 		{Key: "asyncRewake", Part: yaml.Into(&h.AsyncRewake, yaml.Truth),
 			Doc: "Like async, but exit 2 wakes the member with what the hook wrote."},

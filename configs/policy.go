@@ -75,7 +75,7 @@ func (s *policySpec) fields() []yaml.Field {
 			Doc: "The permission modes that members may have. Default: all."},
 		{Key: "permissions", Part: yaml.Object(nil, without(s.permissions.fields(), "allow")),
 			Doc: "Permission rules of all members, in addition to their own."},
-		{Key: "gates", Part: yaml.Object(nil, without(s.gates.fields(), "at_once")),
+		{Key: "gates", Part: yaml.Object(nil, without(s.gates.fields(), "at_once", "sandbox")),
 			Doc: "Gates, in addition to those of the spec. Relative paths are the workspace's."},
 		{Key: "hooks", Part: yaml.Shared("hooks", hooksPart{&s.hooks}),
 			Doc: "Hooks, in addition to those of the spec. Nothing in a workspace disables them."},
@@ -312,6 +312,11 @@ func (x *extension) sandboxes() {
 			s.Level = x.p.sandbox.V
 		}
 	}
+	for own := range x.team.OwnSandboxes() { // of gates that a policy before this one has added, too
+		if own.Level != "" && weaker(own.Level, x.p.sandbox.V) {
+			own.Level = x.p.sandbox.V
+		}
+	}
 	raise(&x.team.Sandbox)
 	raise(&x.team.GateSandbox)
 	for m := range x.team.EachAndTemplates() {
@@ -319,13 +324,31 @@ func (x *extension) sandboxes() {
 	}
 }
 
-// levels returns the sandbox levels of a spec.
+// levels returns the sandbox levels of a spec, with those of single gates and hooks.
 func (s *teamSpec) levels() []yaml.Value[sandbox.Want] {
 	list := []yaml.Value[sandbox.Want]{
 		s.work.sandbox.level, s.gates.sandbox.level, s.defaults.sandbox.level, s.lead.sandbox.level,
 	}
 	for _, e := range s.addable() {
 		list = append(list, e.V.sandbox.level)
+	}
+	list = append(list, s.gates.levels()...)
+	for _, groups := range s.hooks.groups {
+		for _, g := range groups.Items {
+			for _, h := range g.hooks.Items {
+				list = append(list, h.sandbox.level)
+			}
+		}
+	}
+	return list
+}
+
+// levels returns the sandbox levels of single gates.
+func (g *gatesSpec) levels() (list []yaml.Value[sandbox.Want]) {
+	for _, gates := range []yaml.List[gateSpec]{g.task, g.idle, g.stop, g.merge} {
+		for _, gate := range gates.Items {
+			list = append(list, gate.sandbox.level)
+		}
 	}
 	return list
 }

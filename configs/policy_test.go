@@ -122,6 +122,8 @@ func TestWeakerThanThePolicy(t *testing.T) {
 		"inline model": {"lead: {model: demo", "lead: {model: openai/gpt-5", "team.yaml:4:15: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
 		"sandbox":      {"model: demo, limits", "model: demo, sandbox: {level: off}, limits", "team.yaml:4:38: the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
 		"gate sandbox": {"gates: {", "gates: {sandbox: {level: off}, ", "team.yaml:7:26: the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
+		"one gate":     {"gates: {task: [", "gates: {task: [{run: go version, sandbox: {level: off}}, ", "the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
+		"one hook":     {"covey: 1", "covey: 1\nhooks: {Stop: [{hooks: [{type: command, command: x, sandbox: {level: off}}]}]}", "team.yaml:2:70: the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
 		"fail_closed":  {"covey: 1", "covey: 1\nfail_closed: false", "team.yaml:2:14: fail_closed is false, and the policy demands true (p.yaml:9)"},
 		"no digest":    {"extends: %s", "extends: gone.yaml # %s", "there is no file"},
 		"no file":      {"extends: %s", "extends: gone-%s", "there is no file"},

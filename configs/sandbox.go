@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/texts"
 )
@@ -125,6 +126,30 @@ func (s *sandboxSpec) gateFields() []yaml.Field {
 	return slices.DeleteFunc(s.fields(), func(f yaml.Field) bool {
 		return !slices.Contains([]string{"level", "network"}, f.Key)
 	})
+}
+
+// ownSandboxPart decodes the key `sandbox` of one gate or hook.
+func ownSandboxPart(s *sandboxSpec) yaml.Part { return yaml.Object(&s.at, s.gateFields()) }
+
+// own returns what the key `sandbox` of one gate or hook gives; nil: nothing.
+func (s *sandboxSpec) own(d *yaml.Decoder) *hooks.Sandbox {
+	if s.at == nil {
+		return nil
+	}
+	out := (&resolver{Files: yaml.Files{Decoder: d}}).sandbox(s, Sandbox{})
+	return &hooks.Sandbox{Level: out.Level, Network: out.Network, Hosts: out.Hosts}
+}
+
+// With returns the sandbox for a gate or hook that has something of its own; nil: nothing.
+func (s Sandbox) With(own *hooks.Sandbox) Sandbox {
+	if own == nil {
+		return s
+	}
+	s.Level = cmp.Or(own.Level, s.Level)
+	if own.Network != "" {
+		s.Network, s.Hosts = own.Network, own.Hosts
+	}
+	return s
 }
 
 // sandboxes resolves the sandboxes of the team and of its gates. It runs before the members are resolved.

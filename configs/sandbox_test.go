@@ -36,6 +36,25 @@ teammates:
 	}
 }
 
+// TestOwnSandboxes: one gate or hook has the sandbox of its kind, with what it gives of its own.
+func TestOwnSandboxes(t *testing.T) {
+	team := mustParse(t, sandboxHead+`sandbox: {level: required, deny_read: [.env]}
+gates:
+  sandbox: {level: best, network: off}
+  stop: ["true", {run: "true a", sandbox: {level: off}}, {run: "true b", sandbox: {network: {allow: [a.com]}}}]
+  merge: [{run: "true c", sandbox: {level: mounts}}]
+hooks: {Stop: [{hooks: [{type: command, command: "true d", sandbox: {network: off}}, {type: command, command: "true e"}]}]}
+`)
+	var got []string
+	for own, s := range team.OwnSandboxes() {
+		got = append(got, strings.Join(append([]string{string(own.Level), string(s.Level), string(s.Network)}, append(s.Hosts, s.DenyRead...)...), " "))
+	}
+	want := []string{"off off off", " best list a.com", "mounts mounts off", " required off .env"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestSandboxMistakes: what is wider than the team's or holds keys is a mistake with its place and the way out.
 func TestSandboxMistakes(t *testing.T) {
 	home, err := os.UserHomeDir()
@@ -52,13 +71,19 @@ func TestSandboxMistakes(t *testing.T) {
 		"sandbox: {level: best, limits: {open: 100}}\nteammates: {a: {model: m, sandbox: {limits: {open: 200}}}}":             wider + "limits.open",
 		"sandbox: {level: best, wider: true}\nteammates: {a: {model: m, sandbox: {level: off, write: [/data], network: on}}}": "",
 		"teammates: {a: {model: m, sandbox: {level: best, wider: true}}}":                                                     "wider belongs to the sandbox of the team",
-		"sandbox: {read: [" + home + "]}":             "holds your home",
-		"sandbox: {read: [/]}":                        "holds your home",
-		"sandbox: {write: [~/.ssh/x]}":                "keep what they trust",
-		"sandbox: {write: [\"*.x\"]}":                 "is a pattern",
-		"sandbox: {network: {allow: [\"http://x\"]}}": "is no host",
-		"sandbox: {network: some}":                    "on, off, or a list of hosts",
-		"defaults: {sandbox: {write: [~x]}}\nteammates: {a: {model: m}, b: {model: m}}": "is no folder",
+		"sandbox: {read: [" + home + "]}":                                                              "holds your home",
+		"sandbox: {read: [/]}":                                                                         "holds your home",
+		"sandbox: {write: [~/.ssh/x]}":                                                                 "keep what they trust",
+		"sandbox: {write: [\"*.x\"]}":                                                                  "is a pattern",
+		"sandbox: {network: {allow: [\"http://x\"]}}":                                                  "is no host",
+		"gates: {stop: [{policy: no-open-tasks, sandbox: {level: best}}]}":                             "4:49: only a command runs in a sandbox",
+		"gates: {stop: [{sandbox: {level: best}}]}":                                                    "a gate has a command, a policy",
+		"gates: {stop: [{run: x, sandbox: {network: {allow: [\"http://x\"]}}}]}":                       "is no host",
+		"gates: {stop: [{run: x, sandbox: {write: [/data]}}]}":                                         "unknown key \"write\"",
+		"hooks: {Stop: [{hooks: [{type: command, command: x, sandbox: {level: some}}]}]}":              "write one of off, best, required, mounts",
+		"hooks: {Stop: [{hooks: [{type: http, url: \"https://x.example\", sandbox: {level: best}}]}]}": "sandbox belongs to type: command",
+		"sandbox: {network: some}":                                                                     "on, off, or a list of hosts",
+		"defaults: {sandbox: {write: [~x]}}\nteammates: {a: {model: m}, b: {model: m}}":                "is no folder",
 	} {
 		_, err := Parse(filepath.Join(t.TempDir(), "team.yaml"), []byte(sandboxHead+spec+"\n"))
 		var all Errors

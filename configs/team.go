@@ -91,6 +91,24 @@ func (t *Team) Each() iter.Seq[*Member] {
 	}
 }
 
+// OwnSandboxes iterates over what single gates and hooks of the spec have of their own for their boxes, each with
+// the sandbox that results.
+func (t *Team) OwnSandboxes() iter.Seq2[*hooks.Sandbox, Sandbox] {
+	return func(yield func(*hooks.Sandbox, Sandbox) bool) {
+		for _, all := range []hooks.Settings{t.Gates, {hooks.TaskCompleted: {{Hooks: t.Merge.Gates}}}, t.Hooks} {
+			for _, h := range all.Handlers() {
+				base := t.Sandbox
+				if h.Gate {
+					base = t.GateSandbox
+				}
+				if h.Sandbox != nil && !yield(h.Sandbox, base.With(h.Sandbox)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // EachAndTemplates goes through Members, and then through the templates as the members that they
 // describe: all that may ever work in the team.
 func (t *Team) EachAndTemplates() iter.Seq[*Member] {

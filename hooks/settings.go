@@ -5,6 +5,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/coveyteam/covey/hooks/sandbox"
 )
 
 // Settings is the hooks section of a settings file: the groups of each event (HOOKS.md
@@ -88,6 +90,9 @@ type Handler struct {
 	// MayAct means that processes of the command may act for their member with the covey
 	// command. It comes from the spec and is never read from a settings file.
 	MayAct bool `json:"-" yaml:"-"`
+	// Sandbox is what the spec gives for the box of this command alone; nil: nothing. It is never read from a
+	// settings file.
+	Sandbox *Sandbox `json:"-" yaml:"-"`
 	// Policy is the name of a policy that ships with covey. Only gates have one.
 	Policy string `json:"-" yaml:"-"`
 	// Dialect is set for a hook of another agent program's file.
@@ -95,6 +100,13 @@ type Handler struct {
 	// Approver is who must approve: a member's name, or person. Only gates have one; Policy
 	// is then "approve:" and the name.
 	Approver string `json:"-" yaml:"-"`
+}
+
+// Sandbox is what one hook or gate has of its own for its box. What is empty is as for all.
+type Sandbox struct {
+	Level   sandbox.Want
+	Network sandbox.Mode
+	Hosts   []string // which may be reached if Network is NetworkList
 }
 
 // Dialect names the agent program that a hook was written for, if that is not Claude Code.

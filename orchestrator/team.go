@@ -284,6 +284,9 @@ func (o Overrides) support() sandbox.Support {
 // sandboxed reports whether anything of a team runs in a box.
 func sandboxed(team *configs.Team) bool {
 	on := team.Sandbox.On() || team.GateSandbox.On()
+	for _, s := range team.OwnSandboxes() {
+		on = on || s.On()
+	}
 	for m := range team.EachAndTemplates() {
 		on = on || m.Sandbox.On()
 	}

@@ -14,12 +14,15 @@ import (
 // optionPrefix begins the names of the variables that hold a plugin's options.
 const optionPrefix = "CLAUDE_PLUGIN_OPTION_"
 
-// placeKey is the part of a hook's key that holds its folder, its variables and its mode.
+// placeKey is the part of a hook's key that holds its folder, its box, its variables and its mode.
 func placeKey(h *hooks.Handler) string {
-	if h.Cwd == "" && len(h.Env) == 0 && h.Mode == "" {
+	if h.Cwd == "" && len(h.Env) == 0 && h.Mode == "" && h.Sandbox == nil {
 		return ""
 	}
 	key := []string{h.Cwd, h.Mode}
+	if h.Sandbox != nil {
+		key = append(key, fmt.Sprint(*h.Sandbox))
+	}
 	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
 		key = append(key, name+"="+h.Env[name])
 	}

@@ -231,10 +231,10 @@ func TestHandlerFields(t *testing.T) {
 		}
 	}
 	fields := reflect.TypeFor[hooks.Handler]().NumField()
-	if len(good) != fields-5 { // Gate, MayAct, Policy and Approver are the spec's alone, and Dialect is the file's
+	if len(good) != fields-6 { // Gate, MayAct, Sandbox, Policy and Approver are the spec's alone, and Dialect is the file's
 		t.Errorf("%d fields are tested of %d", len(good), fields-5)
 	}
-	for _, name := range []string{"Gate", "gate", "MayAct", "may_act", "Policy", "policy", "Approver", "approver", "Command"} {
+	for _, name := range []string{"Gate", "gate", "MayAct", "may_act", "Sandbox", "sandbox", "Policy", "policy", "Approver", "approver", "Command"} {
 		settings, warnings := read(name, "true")
 		h := settings[hooks.PreToolUse][0].Hooks[0]
 		if h.Gate || h.Policy != "" || h.Approver != "" || len(warnings) != 1 {

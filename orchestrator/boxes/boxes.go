@@ -86,12 +86,16 @@ func (b *Boxes) Sweep() {
 	sandbox.RemoveLayers(gatesFolder(b.deps.Place))
 	temps, _ := filepath.Glob(filepath.Join(b.deps.Place.Dir, "boxes", "*", "tmp")) // the pattern is right
 	for _, temp := range temps {
-		removeMountPoints(temp)
+		removeMountPoints(temp, nil)
 	}
 }
 
-// removeMountPoints removes what is empty in a folder that boxes show as /tmp, and is there outside of them.
-func removeMountPoints(temp string) {
+// removeMountPoints removes what is empty in a folder that boxes show as /tmp, and is there outside of them. What leads to
+// paths that are granted stays.
+func removeMountPoints(temp string, granted []string) {
+	needed := func(path string) bool {
+		return slices.ContainsFunc(granted, func(dir string) bool { return within(dir, path) })
+	}
 	var points []string
 	_ = filepath.WalkDir(temp, func(path string, d fs.DirEntry, err error) error { // what cannot be read stays
 		if err != nil || path == temp {
@@ -99,7 +103,9 @@ func removeMountPoints(temp string) {
 		}
 		rel := strings.TrimPrefix(path, temp)
 		if exists("/tmp"+rel) || exists("/var/tmp"+rel) {
-			points = append(points, path)
+			if !needed("/tmp"+rel) && !needed("/var/tmp"+rel) {
+				points = append(points, path)
+			}
 			return nil
 		}
 		if d.IsDir() {
@@ -146,6 +152,14 @@ func Check(team *configs.Team, place state.Place, support func() sandbox.Support
 			errs = append(errs, fmt.Errorf("gates: %w; write level: best in gates.sandbox to run with what can be held", err))
 		}
 	}
+	for _, s := range team.OwnSandboxes() {
+		if !s.On() {
+			continue
+		}
+		if _, err := sandbox.New(policyOf(s, grants{}, place.Home()), support(), sandbox.Extras{}); err != nil {
+			errs = append(errs, fmt.Errorf("a gate or hook with a sandbox of its own: %w; write level: best there to run with what can be held", err))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -184,6 +198,7 @@ func (b *Boxes) Builtin(ctx context.Context, m *members.Member) error {
 func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
 	s := m.Sandbox
 	if !s.On() {
+		b.renew(m.Name, nil)
 		return nil, nil
 	}
 	if s.Network == sandbox.NetworkList {
@@ -212,10 +227,25 @@ func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
 		return nil, fmt.Errorf("its sandbox: %w", err)
 	}
 	kit.key = key
-	b.mu.Lock()
-	b.members[m.Name] = kit
-	b.mu.Unlock()
+	b.renew(m.Name, kit)
 	return kit, nil
+}
+
+// renew replaces the box of a member; nil: it has none any more. The spec may have withdrawn what the last one granted.
+func (b *Boxes) renew(member string, kit *Kit) {
+	b.mu.Lock()
+	before := b.members[member]
+	delete(b.members, member)
+	var granted []string
+	if kit != nil {
+		b.members[member] = kit
+		p := kit.box.Policy()
+		granted = slices.Concat(p.Read, p.Write)
+	}
+	b.mu.Unlock()
+	if before != nil {
+		removeMountPoints(before.box.Policy().Temp, granted)
+	}
 }
 
 // isProgram reports whether an agent is a program of somebody else's.
@@ -254,13 +284,7 @@ func (b *Boxes) Setup(s configs.Sandbox, name, dir, line string) (*Kit, error) {
 // Each turn end takes many runs of git, so it is of level 1, which costs nothing. It has no unix sockets, and a network only if
 // the member has all of it.
 func (b *Boxes) Git(member, top string) (*sandbox.Box, string, error) {
-	team := b.deps.Team()
-	s := team.Sandbox // of one that has left
-	for m := range team.Each() {
-		if m.Name == member {
-			s = m.Sandbox
-		}
-	}
+	s := b.sandboxOf(member)
 	if !s.On() {
 		return nil, "", nil
 	}
@@ -294,6 +318,17 @@ func (b *Boxes) Git(member, top string) (*sandbox.Box, string, error) {
 	return box, indexes, err
 }
 
+// sandboxOf returns the sandbox of a member, or that of the team for one that has left and for nobody.
+func (b *Boxes) sandboxOf(member string) configs.Sandbox {
+	team := b.deps.Team()
+	for m := range team.Each() {
+		if m.Name == member {
+			return m.Sandbox
+		}
+	}
+	return team.Sandbox
+}
+
 // Server returns the box of the MCP servers of the spec, which serve all members.
 func (b *Boxes) Server() (*Kit, error) {
 	team := b.deps.Team()
@@ -309,17 +344,43 @@ func (b *Boxes) Hook(member string, h hooks.Handler, dir string) (*Kit, error) {
 	switch {
 	case h.Gate && h.Policy == "":
 		return b.gate(member, h, dir)
+	case h.Sandbox != nil:
+		return b.hook(member, h, dir)
 	case h.Gate || !b.deps.Team().Sandbox.Hooks:
 		return nil, nil
 	}
 	return b.Of(member), nil
 }
 
+// hook returns the box of a hook that has one of its own. It accesses the folder in which it runs as its member does, but
+// shares neither temporary files nor caches with members, which could forge what it finds there.
+func (b *Boxes) hook(member string, h hooks.Handler, dir string) (*Kit, error) {
+	s := b.sandboxOf(member).With(h.Sandbox)
+	if !s.On() {
+		return nil, nil
+	}
+	team := b.deps.Team()
+	top, _ := b.deps.CopyOf(member)
+	own := top != "" && within(dir, top)
+	if own {
+		dir = top
+	}
+	g := grantsOf(dir, own, b.deps.Place)
+	g.read = append(g.read, filepath.Dir(b.deps.Place.MemberSocket(member)))
+	g.read = append(g.read, scriptsOf(team, dir, append([]string{h.Command}, h.Args...)...)...)
+	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", "_hooks"), "gate-cache", sandbox.Extras{})
+	if err != nil {
+		return nil, fmt.Errorf("the sandbox of this hook: %w", err)
+	}
+	return kit, nil
+}
+
 // gate returns the box of a gate that judges what is in a folder. What it writes there is discarded, but in the trial copy
 // of a merge, which belongs to no member and is thrown away with all that its gates have made.
 func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 	team := b.deps.Team()
-	if !team.GateSandbox.On() {
+	s := team.GateSandbox.With(h.Sandbox)
+	if !s.On() {
 		return nil, nil
 	}
 	own := dir != team.Workspace
@@ -332,7 +393,7 @@ func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 	}
 	g.read = append(g.read, b.deps.Place.GateScripts(), b.deps.Place.GateSettings(), filepath.Dir(b.deps.Place.MemberSocket(member)))
 	g.read = append(g.read, scriptsOf(team, dir, append([]string{h.Command}, h.Args...)...)...)
-	kit, err := b.kit(team.GateSandbox, g, gatesFolder(b.deps.Place), "gate-cache", sandbox.Extras{})
+	kit, err := b.kit(s, g, gatesFolder(b.deps.Place), "gate-cache", sandbox.Extras{})
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of gates: %w", err)
 	}

@@ -366,6 +366,50 @@ func TestHookBoxes(t *testing.T) {
 	}
 }
 
+// TestOwnBoxes: one gate or hook with a sandbox of its own is held by it, whatever the others have.
+func TestOwnBoxes(t *testing.T) {
+	copy := t.TempDir()
+	for _, c := range []struct {
+		gates, member sandbox.Want
+		handler       hooks.Handler
+		boxed         bool
+	}{
+		{"", "", hooks.Handler{Gate: true}, false},
+		{"", "", hooks.Handler{Gate: true, Sandbox: &hooks.Sandbox{Level: sandbox.Best, Network: sandbox.NetworkOff}}, true},
+		{sandbox.Best, "", hooks.Handler{Gate: true, Sandbox: &hooks.Sandbox{Level: sandbox.Off}}, false},
+		{sandbox.Best, "", hooks.Handler{Gate: true, Sandbox: &hooks.Sandbox{Network: sandbox.NetworkOff}}, true},
+		{"", sandbox.Best, hooks.Handler{}, false},
+		{"", "", hooks.Handler{Sandbox: &hooks.Sandbox{Level: sandbox.Best, Network: sandbox.NetworkOff}}, true},
+		{"", sandbox.Best, hooks.Handler{Sandbox: &hooks.Sandbox{Network: sandbox.NetworkOff}}, true},
+		{"", sandbox.Best, hooks.Handler{Sandbox: &hooks.Sandbox{Level: sandbox.Off}}, false},
+	} {
+		team, place := teamOf(t, c.member)
+		team.GateSandbox.Level = c.gates
+		b := boxesOf(team, place, map[string]string{"ana": copy}, level2, new([]events.Data))
+		c.handler.Type, c.handler.Command = "command", "true"
+		kit, err := b.Hook("ana", c.handler, filepath.Join(copy, "sub"))
+		if testkit.Must(t, err); (kit != nil) != c.boxed {
+			t.Errorf("%+v: %v, want %v", c, kit != nil, c.boxed)
+		}
+		if kit == nil {
+			continue
+		}
+		p := kit.Box().Policy()
+		kept := p.Write
+		if c.handler.Gate {
+			kept = p.Discard
+		}
+		if p.Network != sandbox.NetworkOff || !slices.Contains(kept, copy) || slices.Contains(p.Write, filepath.Join(place.Dir, "cache")) {
+			t.Errorf("%+v: network %s, writes %v, discards %v", c, p.Network, p.Write, p.Discard)
+		}
+	}
+	team, place := teamOf(t, "")
+	team.Merge.Gates = []hooks.Handler{{Gate: true, Type: "command", Command: "true", Sandbox: &hooks.Sandbox{Level: sandbox.OwnMounts}}}
+	if err := Check(team, place, level1); err == nil || !strings.Contains(err.Error(), "the sandbox cannot be held") {
+		t.Errorf("what one gate demands is not checked: %v", err)
+	}
+}
+
 // TestGateScripts: a gate may read the scripts that its command names, with what lies beside them, but neither the
 // workspace nor the folder of the spec for it.
 func TestGateScripts(t *testing.T) {
@@ -453,5 +497,23 @@ func TestSweepMountPoints(t *testing.T) {
 	b.Sweep()
 	if !exists(filepath.Join(shown, "own")) {
 		t.Error("a file of the member is gone")
+	}
+	// A member whose spec changes while the team runs keeps the mount points of what is still granted.
+	ana := &members.Member{Member: &team.Teammates[0], Dir: t.TempDir()}
+	ana.Sandbox.Read = []string{filepath.Join(outside, "granted"), filepath.Join(outside, "more")}
+	testkit.Must(t, b.Ready(context.Background(), ana))
+	for _, name := range []string{"granted", "more"} {
+		testkit.Put(t, outside, name, "text")
+		testkit.Put(t, shown, name, "")
+	}
+	ana.Sandbox.Read = ana.Sandbox.Read[:1]
+	testkit.Must(t, b.Ready(context.Background(), ana))
+	if !exists(filepath.Join(shown, "granted")) || exists(filepath.Join(shown, "more")) || !exists(filepath.Join(shown, "own")) {
+		t.Error("what is granted or the member's is gone, or a withdrawn mount point stays")
+	}
+	ana.Sandbox = configs.Sandbox{}
+	testkit.Must(t, b.Ready(context.Background(), ana))
+	if exists(filepath.Join(shown, "granted")) || b.Of("ana") != nil {
+		t.Error("a member whose sandbox was withdrawn has a box or a mount point")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -116,7 +117,9 @@ func (d *Merger) OutsideOf(ctx context.Context, m *members.Member) (files []stri
 func handlersFor(team *configs.Team) []hooks.Handler {
 	var all []hooks.Handler
 	add := func(h hooks.Handler) {
-		same := func(o hooks.Handler) bool { return o.Command == h.Command && slices.Equal(o.Args, h.Args) }
+		same := func(o hooks.Handler) bool {
+			return o.Command == h.Command && slices.Equal(o.Args, h.Args) && reflect.DeepEqual(o.Sandbox, h.Sandbox)
+		}
 		if h.Type == "command" && !slices.ContainsFunc(all, same) {
 			all = append(all, h)
 		}

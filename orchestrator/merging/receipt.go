@@ -168,16 +168,19 @@ func (w *receiptWriter) approvers(ctx context.Context, m tasks.Merge) ([]receipt
 
 // gatesHeld reports whether boxes hold the gates of a team, which run what its members write.
 func (w *receiptWriter) gatesHeld(team *configs.Team) (bool, error) {
-	handlers := handlersFor(team)
-	i := slices.IndexFunc(handlers, func(h hooks.Handler) bool { return h.Type == "command" && h.Policy == "" })
-	if i < 0 {
-		return true, nil
+	for _, h := range handlersFor(team) {
+		if h.Type != "command" || h.Policy != "" {
+			continue
+		}
+		s := team.GateSandbox.With(h.Sandbox)
+		if w.deps.Box == nil || !s.On() || grants(s, team.Workspace, receipts.KeyPath(w.deps.Place.Home())) {
+			return false, nil
+		}
+		if box, _, err := w.deps.Box(hooks.Input{}, h, w.repo.Top); err != nil || box == nil || box.Level() == 0 {
+			return false, err
+		}
 	}
-	if w.deps.Box == nil || !team.GateSandbox.On() || grants(team.GateSandbox, team.Workspace, receipts.KeyPath(w.deps.Place.Home())) {
-		return false, nil
-	}
-	box, _, err := w.deps.Box(hooks.Input{}, handlers[i], w.repo.Top)
-	return box != nil && box.Level() > 0, err
+	return true, nil
 }
 
 // hintsIn returns the kinds of hints about the work of a merge.
