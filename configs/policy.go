@@ -211,13 +211,7 @@ func (x *extension) refuse(at, by *yaml.Node, format string, args ...any) {
 
 // members makes the members keep to the policy.
 func (x *extension) members() {
-	specs := map[string]*memberSpec{x.team.Lead.Name: &x.spec.lead.memberSpec}
-	for i := range x.spec.addable() {
-		e := &x.spec.addable()[i]
-		for _, name := range e.V.names(e.Name.Text) {
-			specs[name] = &e.V
-		}
-	}
+	specs := x.spec.memberSpecs(x.team.Lead.Name)
 	added := permissions(x.p.permissions)
 	for m := range x.team.EachAndTemplates() {
 		own := specs[m.Name]
@@ -248,6 +242,18 @@ func (x *extension) members() {
 			x.model(orElse(own.model.place(), orElse(own.agent.At, place)), a.Model)
 		}
 	}
+}
+
+// memberSpecs returns the parts of a spec that describe members, by their names.
+func (s *teamSpec) memberSpecs(lead string) map[string]*memberSpec {
+	specs := map[string]*memberSpec{lead: &s.lead.memberSpec}
+	for i := range s.addable() {
+		e := &s.addable()[i]
+		for _, name := range e.V.names(e.Name.Text) {
+			specs[name] = &e.V
+		}
+	}
+	return specs
 }
 
 // both returns the modes that two policies allow. nil stands for all.

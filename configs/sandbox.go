@@ -171,6 +171,25 @@ func (r *resolver) memberSandbox(s *sandboxSpec) Sandbox {
 	return own
 }
 
+// warnUnheld warns of members whose commands can write to what they do not own. It must run after keepTo, which
+// may give them boxes.
+func (r *resolver) warnUnheld(t *Team, s *teamSpec) {
+	specs, warned := s.memberSpecs(t.Lead.Name), map[*yaml.Node]bool{}
+	for m := range t.EachAndTemplates() {
+		own := specs[m.Name]
+		runs := m.PermissionMode != Plan && (m.Tools == nil || slices.Contains(m.Tools, "Bash"))
+		if m.Owns == nil || m.Isolation == InWorktree || m.Sandbox.On() || own == nil || !runs {
+			continue
+		}
+		at := orElse(own.at.Lookup("owns"), s.defaults.at.Lookup("owns"))
+		if at != nil && !warned[at] {
+			warned[at] = true
+			r.Warn(at.At, "owns binds the file tools alone, not commands, because the folder is shared and there is no sandbox; "+
+				"write sandbox: {level: best}, or isolation: worktree")
+		}
+	}
+}
+
 // failOnce is Fail for what several members may inherit.
 func (r *resolver) failOnce(at yaml.Position, format string, args ...any) {
 	if !r.Said(at) {

@@ -55,6 +55,29 @@ hooks: {Stop: [{hooks: [{type: command, command: "true d", sandbox: {network: of
 	}
 }
 
+// TestOwnsUnheld: what a member owns in a shared folder is warned of, once, if no box holds its commands to it.
+func TestOwnsUnheld(t *testing.T) {
+	for spec, want := range map[string]int{
+		"teammates: {a: {model: m, owns: [x]}}":                                                             1,
+		"defaults: {owns: [x]}\nteammates: {a: {model: m}, b: {model: m}}":                                  1,
+		"teammates: {a: {model: m, owns: [x], tools: [Read, Write]}}":                                       0,
+		"teammates: {a: {model: m, owns: [x], isolation: worktree}}":                                        0,
+		"teammates: {a: {model: m, owns: [x], sandbox: {level: best}}}":                                     0,
+		"sandbox: {level: best}\nteammates: {a: {model: m, owns: [x]}}":                                     0,
+		"sandbox: {level: best, wider: true}\nteammates: {a: {model: m, owns: [x], sandbox: {level: off}}}": 1,
+	} {
+		got := 0
+		for _, w := range mustParse(t, sandboxHead+spec+"\n").Warnings {
+			if strings.Contains(w.Message, "owns binds the file tools alone") {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d warnings, want %d", spec, got, want)
+		}
+	}
+}
+
 // TestSandboxMistakes: what is wider than the team's or holds keys is a mistake with its place and the way out.
 func TestSandboxMistakes(t *testing.T) {
 	home, err := os.UserHomeDir()

@@ -314,6 +314,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	r.nodes(t, s)
 	gates.gatePrograms(t, &s.gates)
 	r.keepTo(t, s)
+	r.warnUnheld(t, s)
 	return t
 }
 
