@@ -141,6 +141,8 @@ ana.1 subagent_ended {"id":"h2"}`, member(func(m *Member) string { return words(
 		{"its working copy", `ana worktree {"op":"created","path":"/w/ana","branch":"b","base":"c0"}
 ana worktree {"op":"kept","path":"/w/ana","reason":"unmerged"}`, member(func(m *Member) string { return words(*m.Worktree) }),
 			"{/w/ana b c0 kept unmerged}"},
+		{"its node", `ana member_placed {"node":"big"}
+ana member_placed {"node":"small"}`, member(func(m *Member) string { return m.Node }), "small"},
 		{"texts", `ana.1 text {"text":"1"}
 ana.1 text {"text":"2"}
 ana.1/h text {"text":"of a helper"}

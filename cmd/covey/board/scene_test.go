@@ -3,6 +3,7 @@ package board
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
@@ -98,5 +99,19 @@ func TestTaskRow(t *testing.T) {
 	if needs := needRows(&s, true); needs[2].word != "held merge" || needs[2].task != "3" ||
 		!needs[2].merges {
 		t.Errorf("%+v", needs[2])
+	}
+}
+
+// TestNodeOfMember: the board shows on which node a member works.
+func TestNodeOfMember(t *testing.T) {
+	var s view.State
+	for i, l := range append(played(), teamtest.Line(20, "api", "member_placed", `{"node":"big"}`)) {
+		l.Seq = uint64(i + 1)
+		s.Apply(l.Event())
+	}
+	for _, name := range []string{"api", "lead"} {
+		if about := memberAbout(s.Member(name)); strings.Contains(about, "on node big") != (name == "api") {
+			t.Errorf("%s: %q", name, about)
+		}
 	}
 }

@@ -174,3 +174,23 @@ func TestTasksThatAreOver(t *testing.T) {
 		}
 	}
 }
+
+// TestNodeOfMember: the page shows on which node a member works.
+func TestNodeOfMember(t *testing.T) {
+	t.Parallel()
+	var s view.State
+	for i, l := range []events.Line{
+		teamtest.Line(0, "", "team_started", `{"members":["lead","dev"]}`),
+		teamtest.Line(1, "dev", "member_placed", `{"node":"big"}`),
+		teamtest.Line(2, "dev", "member_started", `{"agent":"codex"}`),
+		teamtest.Line(3, "lead", "member_started", `{"agent":"codex"}`),
+	} {
+		l.Seq = uint64(i + 1)
+		s.Apply(l.Event())
+	}
+	for name, want := range map[string]string{"dev": "codex on big", "lead": "codex"} {
+		if got := RowOf(&s, s.Member(name), s.Graph()).Agent; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
