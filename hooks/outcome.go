@@ -59,7 +59,7 @@ type Wait struct {
 	// Ask asks the question and returns the result of the gate from then on. It is called
 	// when all hooks of the event have ended and none of them refuses, because refused
 	// work is going to change. nil means that the question has been asked already.
-	Ask func(context.Context) Result
+	Ask func(context.Context) Result `json:"-"`
 }
 
 // Permission is what hooks decided about a tool call.

@@ -468,7 +468,7 @@ func TestSeat(t *testing.T) {
 			name, _, _, _ := h.Seat(t.Context(), "m7", []string{"linux"})
 			waiting <- name
 		}()
-		a, endA = s.node("a", "linux")
+		_, endA = s.node("a", "linux")
 		defer endA()
 		if got := <-waiting; got != "a" {
 			t.Errorf("m7 sits on %q", got)
