@@ -78,6 +78,9 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 			return slices.Contains(r.Changes, p.File) && (kind == "beyond-task" ||
 				slices.ContainsFunc(all, func(h hints.Hint) bool { return h.Kind == kind && h.Is(p.File) }))
 		}))
+		if len(marks) == 0 && b.State != tasks.MergeReturned && q.buildsOnMarked(ctx, b.Merge, r.Brings) {
+			marks = []string{"brings other work"} // a person has to decide about that piece, too
+		}
 		if len(marks) > 0 {
 			text += " and marked: " + strings.Join(marks, ", ")
 		}
@@ -85,6 +88,17 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 	}
 	hints.Sort(list)
 	return list, size
+}
+
+// buildsOnMarked reports whether a piece of work brings one of others that has marks.
+func (q *Queue) buildsOnMarked(ctx context.Context, m tasks.Merge, others []api.Brought) bool {
+	return slices.ContainsFunc(others, func(o api.Brought) bool {
+		if found, _ := q.ownHints(ctx, o.Merge); o.ID == m.ID || len(hints.Words(found)) == 0 {
+			return false
+		}
+		brings, err := q.Repo.Holds(ctx, m.Commit, o.Commit)
+		return brings && err == nil
+	})
 }
 
 // within returns the hints that have places of a kind, or that are about no place, with these places alone.

@@ -155,7 +155,7 @@
     to.focus();
     to.scrollIntoView({block: "nearest"});
   };
-  // A comment on a line begins with a click on its number, or with c. The line is highlighted meanwhile.
+  // A comment on a line begins with a click on it, or with c. The line is highlighted meanwhile.
   const comment = (line) => {
     let box = line && line.closest("table").nextElementSibling;
     while (box && !box.matches("details.comment, table")) box = box.nextElementSibling;
@@ -181,8 +181,8 @@
   };
   document.addEventListener("input", (e) => { if (e.target.matches(".line-no")) aim(e.target); });
   document.addEventListener("click", (e) => {
-    const cell = e.target.closest(".hunk td:not(:last-child)");
-    if (cell) comment(cell.parentElement);
+    const row = e.target.closest(".hunk tr");
+    if (row && getSelection().isCollapsed) comment(row);
   });
   // Lines get the focus one after another, those of the file that has it first.
   const line = (step, which) => {
