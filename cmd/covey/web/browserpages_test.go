@@ -121,7 +121,7 @@ func typing(t *testing.T, b browser) {
 	}
 
 	p.show(f.server.URL + f.page.guard.root + "/task/1")
-	p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#task-acts .back').open = true"), chromedp.Focus("#task-acts textarea"))
+	p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#task-acts .back:has(textarea)').open = true"), chromedp.Focus("#task-acts textarea"))
 	p.write("use fewer words")
 	f.add(teamtest.Line(0, "ana", "gate", `{"event":"TaskCompleted","tool_use_id":"g2","task_id":"1"}`),
 		teamtest.Line(0, "", "merge", `{"id":"1","member":"ana","branch":"b","tasks":["1"],"title":"x","into":"main","state":"held","reason":"another one"}`))
