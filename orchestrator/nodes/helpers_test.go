@@ -119,6 +119,13 @@ func (s *memory) Nodes(context.Context) (map[string]Kept, error) {
 	return maps.Clone(s.nodes), nil
 }
 
+// fail has KeepNode fail with an error from now on; nil: no more.
+func (s *memory) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = err
+}
+
 func (s *memory) KeepNode(_ context.Context, node string, k Kept) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -82,6 +82,7 @@ type Hub struct {
 
 // node is the coordinator's end of one connection.
 type node struct {
+	name string // never changes, so that mu need not be held for it
 	Node
 	kept     Kept
 	told     news   // what Changed was called with
@@ -184,7 +185,7 @@ func (h *Hub) dismiss(group *sync.WaitGroup) {
 func (h *Hub) meet(ctx context.Context, group *sync.WaitGroup, name string, k Kept, ask Ask, take Take) error {
 	n := &node{Node: Node{Profile: k.Profile, State: Away, Since: time.Now()}, kept: k, heard: time.Now(), gone: make(chan struct{}),
 		reports: make(chan message, mostReports)}
-	if n.Name = name; k.Left {
+	if n.name, n.Name = name, name; k.Left {
 		n.State = Left
 	}
 	n.told = news{n.State, false}
@@ -341,7 +342,7 @@ func (h *Hub) judge(ctx context.Context) {
 	h.mu.Unlock()
 	for i, n := range list {
 		if _, err := h.keep(ctx, n); err != nil && ctx.Err() == nil {
-			h.config.OnError(fmt.Errorf("node %s: %w", n.Name, err))
+			h.config.OnError(fmt.Errorf("node %s: %w", n.name, err))
 		}
 		h.config.Changed(told[i])
 	}
@@ -354,7 +355,7 @@ func (h *Hub) keep(ctx context.Context, n *node) (Kept, error) {
 	h.mu.Lock()
 	kept := n.kept
 	h.mu.Unlock()
-	return kept, h.config.Store.KeepNode(ctx, n.Name, kept)
+	return kept, h.config.Store.KeepNode(ctx, n.name, kept)
 }
 
 // copy returns what the node is now. mu must be held.
@@ -406,13 +407,13 @@ func (h *Hub) Seat(ctx context.Context, member string, labels []string) (name st
 			}
 		}
 		release = sync.OnceFunc(func() { h.release(n, gone, member) })
-		if before != n.Name {
-			if err := h.config.Store.KeepSeat(ctx, member, n.Name); err != nil {
+		if before != n.name {
+			if err := h.config.Store.KeepSeat(ctx, member, n.name); err != nil {
 				release()
 				return "", nil, nil, fmt.Errorf("store where %s sits: %w", member, err)
 			}
 		}
-		return n.Name, gone, release, nil
+		return n.name, gone, release, nil
 	}
 }
 
@@ -478,10 +479,10 @@ func (h *Hub) takeReports(ctx context.Context, n *node, take Take) {
 		at, same := n.kept.Taken, n.kept.Disk == m.Disk
 		h.mu.Unlock()
 		if same && m.Number == at+1 { // others are missing before it, or it came twice
-			err := take(ctx, n.Name, m.Member, m.Body)
+			err := take(ctx, n.name, m.Member, m.Body)
 			if err != nil {
 				if ctx.Err() == nil && !failed {
-					h.config.OnError(fmt.Errorf("a report of node %s is not stored, and comes again: %w", n.Name, err))
+					h.config.OnError(fmt.Errorf("a report of node %s is not stored, and comes again: %w", n.name, err))
 				}
 				failed = true
 				continue
@@ -505,7 +506,7 @@ func (h *Hub) acknowledge(ctx context.Context, n *node) {
 	kept, err := h.keep(ctx, n)
 	if err != nil {
 		if ctx.Err() == nil {
-			h.config.OnError(fmt.Errorf("the reports of node %s: %w", n.Name, err))
+			h.config.OnError(fmt.Errorf("the reports of node %s: %w", n.name, err))
 		}
 		return // they come again
 	}

@@ -366,7 +366,7 @@ func TestReportsNotStored(t *testing.T) {
 		defer endHub()
 		l, endNode := s.node("big")
 		defer endNode()
-		s.store.fails = errors.New("the disk is full")
+		s.store.fail(errors.New("the disk is full"))
 		for i := range 3 {
 			if err := l.Report(t.Context(), "dev", number(i, 0)); err != nil {
 				t.Error(err)
@@ -376,7 +376,7 @@ func TestReportsNotStored(t *testing.T) {
 		if l.spool.empty() || stored != 3 {
 			t.Errorf("acknowledged before it was stored: %d", stored)
 		}
-		s.store.fails = nil
+		s.store.fail(nil)
 		if err := l.Leave(t.Context()); err != nil || stored != 3 {
 			t.Errorf("%d, %v", stored, err)
 		}
