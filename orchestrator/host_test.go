@@ -271,6 +271,9 @@ func TestMembersAfar(t *testing.T) {
 // asks sends requests about ana as a node would, in ana's first life.
 func (a *afar) asks(t *testing.T) {
 	t.Helper()
+	a.mu.Lock()
+	ask := a.ask
+	a.mu.Unlock()
 	for _, c := range []struct{ node, verb, in, want string }{
 		{"two", "create", `{"subject":"C"}`, port.ErrNoSeat.Error()}, // ana is not there
 		{"one", "send", `{"to":"ben","text":"hello","as":"lead"}`, `"ids":`},
@@ -278,7 +281,7 @@ func (a *afar) asks(t *testing.T) {
 		{"one", "down", `{}`, "no command"},
 	} {
 		in := `{"member":"ana","life":1,"tool":{"tool":"` + c.verb + `","command":true,"call":{"Input":` + c.in + `}}}`
-		out, err := a.ask(t.Context(), c.node, "ana", "ask", json.RawMessage(in))
+		out, err := ask(t.Context(), c.node, "ana", "ask", json.RawMessage(in))
 		if got := fmt.Sprint(string(out), err); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", c.verb, got, c.want)
 		}
