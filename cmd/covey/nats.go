@@ -152,15 +152,15 @@ folder --certs: server.pem, server.key and ca.pem.`,
 			if len(hosts) != 3 || key == "" {
 				return cli.Usagef("name three hosts with --host, and the file of the key with --key")
 			}
-			public, err := bus.CoordinatorKey(key)
-			if err != nil {
-				return err
-			}
 			beside, err := filepath.Abs(filepath.Dir(key))
 			if err != nil {
 				return err
 			}
 			users, creds, err := nodeKeys(beside, team, names)
+			if err != nil {
+				return err
+			}
+			public, err := bus.CoordinatorKey(key)
 			if err == nil {
 				err = writeCreds(env, beside, key, creds, urlsOf(hosts))
 			}
@@ -196,10 +196,12 @@ folder --certs: server.pem, server.key and ca.pem.`,
 // nodeKeys returns nodes as the servers know them, and their credentials, which have a new key if there is
 // no file of them in the folder.
 func nodeKeys(dir, team string, names []string) (users []bus.NodeUser, creds []nodes.Creds, err error) {
-	for _, name := range names {
+	for _, name := range names { // before the first file is made
 		if err := configs.CheckName(name); err != nil {
 			return nil, nil, cli.Usagef("%q is no name for a node; use 1 to 32 of a-z, 0-9 and -, and no dash first", name)
 		}
+	}
+	for _, name := range names {
 		c, err := nodes.MakeCreds(credsPath(dir, name), team, name)
 		if err != nil {
 			return nil, nil, err

@@ -157,8 +157,11 @@ func newNodeRun(env *cli.Env, f nodeFlags) (*nodeRun, error) {
 	if err := runsTeams(env, runtime.GOOS); err != nil {
 		return nil, err
 	}
-	if f.creds == "" || f.places < 1 {
-		return nil, cli.Usagef("name the file of the node's credentials with --creds, and at least one place with --places")
+	if f.creds == "" {
+		return nil, cli.Usagef("name the file of this node's credentials with --creds FILE; covey nats config --node NAME makes it")
+	}
+	if f.places < 1 {
+		return nil, cli.Usagef("--places is %d; a node carries at least 1 member", f.places)
 	}
 	r := &nodeRun{env: env, grace: f.grace, log: slog.New(&warningHandler{tell: func(text string) { env.Err.Printf("%s\n", text) }})}
 	var err error

@@ -30,7 +30,7 @@ var ErrCreds = errors.New("it holds no credentials of a node, which covey nats c
 func ReadCreds(path string) (c Creds, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return c, err
+		return c, fmt.Errorf("the credentials of the node, which covey nats config --node makes: %w", err)
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
 		return c, fmt.Errorf("%s can be read by other users; chmod 600 %[1]s", path)
