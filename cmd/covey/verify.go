@@ -5,9 +5,12 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,14 +33,17 @@ func verifyCommand(env *cli.Env) *cobra.Command {
 		Short: "Check the receipt of a merge",
 		Long: `Check that covey merged a commit (default: HEAD) as its receipt says: these files, after
 these gates, approvals and policies. It needs the repository, its receipts and a key, and
-nothing else of the machine that merged. Receipts travel with the repository:
+nothing else of the machine that merged. Of a pull request it checks the proposed commit, and
+what its host made of that, if it has the files that the gates judged. Receipts travel with
+the repository:
 
   git push origin 'refs/covey/receipts/*'
   git fetch origin 'refs/covey/receipts/*:refs/covey/receipts/*'
 
 Without --key, the keys in ` + keysFile + ` count, as the commit before the merge has that
-file, so that no merge adds its own key; and your own keys, if covey has merged for you here. A
-team with a bus has a key that its hosts share.
+file, so that no merge adds its own key; and your own keys, if covey has merged for you here.
+Who can write a branch can write that file: for branches of others give --key. A team with a
+bus has a key that its hosts share.
 A program that no box holds can read the key of the operator who runs it: the receipt names such
 members, and --boxed refuses it.
 
@@ -130,7 +136,7 @@ func (v *verifier) verify(ctx context.Context, rev string, asJSON bool) error {
 	}
 	return errors.Join(v.env.Out.Show(asJSON, out, func() {
 		if out.Verified {
-			printVerified(v.env.Out, m, key)
+			printVerified(v.env.Out, commit.Commit, m, key)
 		}
 	}), err)
 }
@@ -150,27 +156,123 @@ func (v *verifier) commit(ctx context.Context, repo *worktree.Repo, rev string) 
 
 // check returns what the receipt of a commit claims, and why it does not hold.
 func (v *verifier) check(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded) (m receipts.Merge, key string, err error) {
-	if err := v.intact(ctx, repo, commit); err != nil {
-		return m, "", err
-	}
-	known, from, err := v.known(ctx, repo, commit)
-	if err != nil {
+	if err := repo.IntactTree(ctx, commit); err != nil {
 		return m, "", err
 	}
 	all, err := repo.Blobs(ctx, receipts.Refs)
 	if err != nil {
 		return m, "", err
 	}
-	receipt, ok := all[commit.Commit]
-	switch {
-	case !ok && len(commit.Parents) == 2 && strings.Contains(commit.Message, "\nCovey-Member: "):
-		return m, "", fmt.Errorf("%w of it here; git fetch REMOTE '%[2]s*:%[2]s*' brings those of a remote", receipts.ErrNone, receipts.Refs)
-	case !ok:
-		return m, "", fmt.Errorf("%w; a pull request is merged by its host, and has no receipt of covey's", receipts.ErrByHand)
+	found, err := proposalsOf(ctx, repo, commit, all)
+	if err != nil {
+		return m, "", err
 	}
-	m, key, err = receipts.Open(receipt, known)
-	if errors.Is(err, receipts.ErrUnknownKey) {
+	if _, ok := all[commit.Commit]; ok {
+		found = []receiptOf{{name: commit.Commit, before: parentOf(commit)}}
+	}
+	switch {
+	case len(found) > 0:
+	case len(commit.Parents) == 2 && strings.Contains(commit.Message, "\nCovey-Member: "):
+		return m, "", fmt.Errorf("%w of it here; git fetch REMOTE '%[2]s*:%[2]s*' brings those of a remote", receipts.ErrNone, receipts.Refs)
+	default:
+		return m, "", fmt.Errorf("%w, and no pull request of covey's with a receipt here has its files", receipts.ErrByHand)
+	}
+	for _, r := range found {
+		if m, key, err = v.holds(ctx, repo, commit, r, all); err == nil {
+			break
+		}
+	}
+	return m, key, err
+}
+
+// receiptOf is a receipt that is, as it claims, that of a commit.
+type receiptOf struct {
+	name   string // of its reference
+	before string // the commit whose file of keys counts; empty: none
+}
+
+// parentOf returns the first parent of a commit; empty: it has none.
+func parentOf(commit worktree.Recorded) string {
+	if len(commit.Parents) == 0 {
+		return ""
+	}
+	return commit.Parents[0]
+}
+
+// proposalsOf returns the receipts of pull requests that are, as they claim, those of a commit, newest first. The commit
+// is the proposed one, or what a host makes of that: a merge, one commit, or a line of commits.
+func proposalsOf(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded, all map[string][]byte) ([]receiptOf, error) {
+	var list []receiptOf
+	times := map[string]time.Time{}
+	for name, data := range all {
+		m, _, err := receipts.Open(data, nil)
+		if !errors.Is(err, receipts.ErrUnknownKey) || !m.Proposed || m.Commit != name {
+			continue
+		}
+		r := receiptOf{name: name}
+		switch {
+		case m.Work == commit.Commit: // its branch could bring a key of its own
+		case len(commit.Parents) > 1 && slices.Contains(commit.Parents[1:], m.Work):
+			r.before = commit.Parents[0]
+		case m.Tree == commit.Tree:
+			if is, err := isRebased(ctx, repo, commit, m); err != nil || !is {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+			r.before = m.Base
+		default:
+			continue
+		}
+		list, times[name] = append(list, r), m.Time
+	}
+	slices.SortFunc(list, func(a, b receiptOf) int { return times[b.name].Compare(times[a.name]) })
+	return list, nil
+}
+
+// mostRebased is how many commits of one pull request are looked at. Hosts rebase no more than 100.
+const mostRebased = 250
+
+// isRebased reports whether a commit is the first above the base of a pull request that has the judged files. A later
+// one that brings them back is another change.
+func isRebased(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded, m receipts.Merge) (bool, error) {
+	for range mostRebased {
+		if len(commit.Parents) != 1 {
+			return false, nil
+		}
+		if commit.Parents[0] == m.Base {
+			return true, nil
+		}
+		var err error
+		commit, err = repo.Record(ctx, commit.Parents[0])
+		if errors.Is(err, worktree.ErrNoRef) || err == nil && commit.Tree == m.Tree {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// holds returns what a receipt of a commit claims, and why it does not hold.
+func (v *verifier) holds(
+	ctx context.Context, repo *worktree.Repo, commit worktree.Recorded, of receiptOf, all map[string][]byte,
+) (m receipts.Merge, key string, err error) {
+	if err := v.intact(ctx, repo, of); err != nil {
+		return m, "", err
+	}
+	known, from, err := v.known(ctx, repo, of.before)
+	if err != nil {
+		return m, "", err
+	}
+	m, key, err = receipts.Open(all[of.name], known)
+	switch {
+	case errors.Is(err, receipts.ErrUnknownKey):
 		return m, key, fmt.Errorf("%w: %s, which is not in %s", err, key, from)
+	case err == nil && m.Proposed && of.name == commit.Commit: // such a receipt has the name of what was judged
+		err = fmt.Errorf("%w: %.12s", receipts.ErrOther, m.Work)
 	}
 	if err != nil {
 		return m, key, err
@@ -184,37 +286,48 @@ func (v *verifier) check(ctx context.Context, repo *worktree.Repo, commit worktr
 		if err := repo.Intact(ctx, line...); err != nil {
 			return m, key, err
 		}
-		for _, id := range line[1:] {
-			if was, _, err := receipts.Open(all[id], known); err == nil && was.Commit == id {
-				f.Earlier = append(f.Earlier, was)
-			}
-		}
+		f.Earlier = earlier(line, m, all, known)
 	}
 	return m, key, m.Check(f)
 }
 
-// intact checks that what is read to verify a commit was not changed on the disk.
-func (v *verifier) intact(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded) error {
-	if err := repo.IntactTree(ctx, commit); err != nil {
-		return err
+// earlier returns what was merged, or proposed, before m in the history of a commit. Receipts of it that are not true are
+// left out.
+func earlier(line []string, m receipts.Merge, all map[string][]byte, known []ed25519.PublicKey) (list []receipts.Merge) {
+	before := map[string]bool{}
+	for _, id := range line[1:] {
+		before[id] = true
 	}
-	names := []string{receipts.Ref(commit.Commit)}
-	if len(v.keys) == 0 && len(commit.Parents) > 0 { // known reads keys there
-		before := commit.Parents[0]
-		if err := repo.Intact(ctx, before); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		was, _, err := receipts.Open(all[name], known)
+		if err != nil || was.Commit != name {
+			continue
+		}
+		if before[name] || was.Proposed && before[was.Base] && was.Time.Before(m.Time) {
+			list = append(list, was)
+		}
+	}
+	return list
+}
+
+// intact checks that what is read to verify a commit was not changed on the disk, besides the commit itself.
+func (v *verifier) intact(ctx context.Context, repo *worktree.Repo, of receiptOf) error {
+	names := []string{receipts.Ref(of.name)}
+	if len(v.keys) == 0 && of.before != "" { // known reads keys there
+		if err := repo.Intact(ctx, of.before); err != nil {
 			return err
 		}
-		parent, err := repo.Record(ctx, before)
+		before, err := repo.Record(ctx, of.before)
 		if err != nil {
 			return err
 		}
-		names = append(names, parent.Tree, before+":"+path.Dir(keysFile), before+":"+keysFile)
+		names = append(names, before.Tree, of.before+":"+path.Dir(keysFile), of.before+":"+keysFile)
 	}
 	return repo.Intact(ctx, names...)
 }
 
-// known returns the keys that count for a commit, and where they are from.
-func (v *verifier) known(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded) (keys []ed25519.PublicKey, from string, err error) {
+// known returns the keys that count, and where they are from. before is the commit whose file of keys counts.
+func (v *verifier) known(ctx context.Context, repo *worktree.Repo, before string) (keys []ed25519.PublicKey, from string, err error) {
 	for _, file := range v.keys {
 		data, err := os.ReadFile(v.env.Path(file))
 		if err != nil {
@@ -229,7 +342,6 @@ func (v *verifier) known(ctx context.Context, repo *worktree.Repo, commit worktr
 	if len(v.keys) > 0 {
 		return keys, strings.Join(v.keys, ", "), nil
 	}
-	from = "--key, " + keysFile + " of the commit before, or your own"
 	home, err := state.StateHome()
 	if err != nil {
 		return nil, "", err
@@ -237,19 +349,20 @@ func (v *verifier) known(ctx context.Context, repo *worktree.Repo, commit worktr
 	if keys, err = receipts.PublicKeys(home); err != nil {
 		return nil, "", err
 	}
-	if len(commit.Parents) == 0 {
-		return keys, from, nil
+	if before == "" {
+		return keys, "--key, or your own", nil
 	}
-	if mode, _, err := repo.Entry(ctx, commit.Parents[0], keysFile); err != nil || mode == "" {
+	from = "--key, " + keysFile + " of the commit before, or your own"
+	if mode, _, err := repo.Entry(ctx, before, keysFile); err != nil || mode == "" {
 		return keys, from, err
 	}
-	data, err := repo.File(ctx, commit.Parents[0], keysFile)
+	data, err := repo.File(ctx, before, keysFile)
 	if err != nil {
 		return nil, "", err
 	}
 	more, err := receipts.ParseKeys(data)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s of the commit %.12s: %w", keysFile, commit.Parents[0], err)
+		return nil, "", fmt.Errorf("%s of the commit %.12s: %w", keysFile, before, err)
 	}
 	return append(keys, more...), from, nil
 }
@@ -282,9 +395,16 @@ func (v *verifier) showKey() error {
 }
 
 // printVerified prints what a receipt proves.
-func printVerified(out *term.Screen, m receipts.Merge, key string) {
+func printVerified(out *term.Screen, commit string, m receipts.Merge, key string) {
 	line := func(format string, args ...any) { out.Printf("  %s\n", term.PlainLine(fmt.Sprintf(format, args...))) }
-	out.Printf("%s\n", term.PlainLine(fmt.Sprintf("verified: %.12s is %s, merged into %s by covey %s", m.Commit, m.Of(), m.Target, m.Covey)))
+	did := "merged into"
+	if m.Proposed {
+		did = "proposed for"
+	}
+	out.Printf("%s\n", term.PlainLine(fmt.Sprintf("verified: %.12s is %s, %s %s by covey %s", commit, m.Of(), did, m.Target, m.Covey)))
+	if m.Proposed {
+		line("judged: %.12s on top of %.12s", m.Work, m.Base)
+	}
 	line("signed by key %s", key)
 	for _, g := range m.Gates {
 		line("gate: %s %s", g.Gate, g.Verdict)

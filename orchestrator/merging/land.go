@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/coveyteam/covey/orchestrator/receipts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -61,12 +62,16 @@ func (q *Queue) Close(ctx context.Context) error {
 	return q.Repo.Release(ctx, q.trial())
 }
 
-// prepare writes the title and the body of a pull request for the branch of the work.
+// prepare writes the receipt, the title and the body of a pull request for the branch of the work. tree is that
+// of its result.
 //
 // covey does not publish it: it has no access to people's accounts, and an unattended team
 // should not. With bus it only pushes what must outlive the host. The files are written before the state says so; writing them
 // again yields the same.
-func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
+func (q *Queue) prepare(ctx context.Context, m tasks.Merge, tree string) (tasks.Merge, error) {
+	if err := q.Receipts.propose(ctx, m, tree); err != nil {
+		return m, err
+	}
 	verdicts, err := q.Store.Verdicts().About(ctx, m.Subject())
 	if err != nil {
 		return m, err
@@ -105,6 +110,9 @@ type Pull struct {
 func PullOf(papers string, m tasks.Merge) Pull {
 	p := Pull{Title: filepath.Join(papers, m.ID, "title"), Body: filepath.Join(papers, m.ID, "body.md")}
 	p.Push = []string{"git", "push", "--set-upstream", "origin", m.Branch}
+	if m.Result != "" {
+		p.Push = append(p.Push, receipts.Ref(m.Result))
+	}
 	p.Open = []string{
 		"gh", "pr", "create", "--base", m.Into, "--head", m.Branch, "--title", subject(m), "--body-file", p.Body,
 	}

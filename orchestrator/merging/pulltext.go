@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hints"
+	"github.com/coveyteam/covey/orchestrator/receipts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -21,6 +22,9 @@ func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict, fou
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", texts.MarkdownText(subject(m)))
 	fmt.Fprintf(&b, "Made by %s in a covey team, branch %s.\n", texts.MarkdownText(m.Member), texts.MarkdownCode(m.Branch))
+	if m.Result != "" {
+		fmt.Fprintf(&b, "Its receipt is `%s`; `covey verify` checks it, before and after the merge.\n", receipts.Ref(m.Result))
+	}
 	for i, t := range list {
 		for j, e := range t.Evidence {
 			if i+j == 0 {

@@ -320,7 +320,7 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 	case refusal != "":
 		return q.returnToAuthor(ctx, m, refused(m, refusal))
 	case q.Team().Merge.Via == configs.ViaPR:
-		return q.prepare(ctx, m)
+		return q.prepare(ctx, m, tree)
 	}
 	if err := q.Receipts.draft(ctx, m, tree); err != nil {
 		return m, err

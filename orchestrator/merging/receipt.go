@@ -20,7 +20,7 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// receiptWriter writes a receipt for each merge of a team. A nil one writes none.
+// receiptWriter writes a receipt for each merge of a team, and for each pull request. A nil one writes none.
 //
 // What it says is stored before the branch moves, so that it is also right if covey is killed between the
 // two and the spec, or the store, has changed at the next start. It is signed and published after.
@@ -59,6 +59,30 @@ func (w *receiptWriter) publish(ctx context.Context, m tasks.Merge) error {
 	if r.Commit != m.Result { // another merge brought the work, and has its own
 		return nil
 	}
+	if err := w.sign(ctx, m, r); err != nil {
+		return err
+	}
+	return w.deps.Store.Put(ctx, receiptKey(m), nil)
+}
+
+// propose signs and publishes the receipt of what is proposed as a pull request. After a crash it is proposed again.
+func (w *receiptWriter) propose(ctx context.Context, m tasks.Merge, tree string) error {
+	if w == nil {
+		return nil
+	}
+	r, err := w.describe(ctx, m, tree)
+	if err == nil {
+		r.Proposed = true
+		err = w.sign(ctx, m, r)
+	}
+	if err != nil {
+		return fmt.Errorf("write the receipt of the pull request: %w", err)
+	}
+	return nil
+}
+
+// sign signs and publishes a receipt.
+func (w *receiptWriter) sign(ctx context.Context, m tasks.Merge, r receipts.Merge) error {
 	key, err := receipts.TeamKey(w.deps.Place.Home(), w.deps.Team().Bus.Creds, w.deps.Team().Name)
 	if err != nil {
 		return err
@@ -72,10 +96,10 @@ func (w *receiptWriter) publish(ctx context.Context, m tasks.Merge) error {
 		return err
 	}
 	err = w.repo.AddBlob(ctx, receipts.Ref(m.Result), append(signed, '\n'), "covey: receipt of "+subject(m))
-	if err != nil && !errors.Is(err, worktree.ErrMoved) { // it was written before a crash
-		return err
+	if errors.Is(err, worktree.ErrMoved) { // it was written before a crash
+		return nil
 	}
-	return w.deps.Store.Put(ctx, receiptKey(m), nil)
+	return err
 }
 
 // describe collects what a receipt says about a tested merge.

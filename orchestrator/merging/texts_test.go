@@ -137,7 +137,7 @@ func TestMessage(t *testing.T) {
 func TestPullText(t *testing.T) {
 	t.Parallel()
 	m := taskWork
-	m.Title = "Fixes #12 of @ana | <b>"
+	m.Title, m.Result = "Fixes #12 of @ana | <b>", "c0ffee"
 	evidence := tasks.Task{Evidence: []tasks.Evidence{{By: "ana", Text: "go test: *ok*\nsecond"}, {File: "log.txt"}}}
 	got := PullText(m, []tasks.Task{evidence}, []requests.Verdict{
 		{VerdictKey: requests.VerdictKey{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
@@ -145,7 +145,7 @@ func TestPullText(t *testing.T) {
 		{Command: "x=`date`", Moment: "task"},
 	}, []hints.Hint{{Word: "tests removed", Text: "Tests are removed.", Mark: true, Places: []hints.Place{{File: "a_test.go", Line: 3, Text: "#1 @ana"}}}})
 	want := "tasks 3 and 4: Fixes \\#&#8203;12 of @&#8203;ana \\| &lt;b&gt;\n\n" +
-		"Made by ana in a covey team, branch `b`.\n\n- evidence: go test: \\*ok\\* (ana)\n- evidence: log.txt (covey)\n\n" +
+		"Made by ana in a covey team, branch `b`.\nIts receipt is `refs/covey/receipts/c0ffee`; `covey verify` checks it, before and after the merge.\n\n- evidence: go test: \\*ok\\* (ana)\n- evidence: log.txt (covey)\n\n" +
 		"Look at this first:\n\n- ⚠ tests removed: Tests are removed. (a\\_test.go:3: \\#&#8203;1 @&#8203;ana)\n\n" +
 		"| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n" +
 		"| `a \\| b` | agrees | `0123456789ab` | merge | 1ms |\n| `` x=`date` `` | refuses |  | task | 0s |\n"
@@ -162,7 +162,7 @@ func TestPullOf(t *testing.T) {
 	if p.Body == other.Body || p.Title == other.Title || p.Title == p.Body {
 		t.Errorf("%+v and %+v share files", p, other)
 	}
-	if got := strings.Join(p.Push, " "); got != "git push --set-upstream origin b" {
+	if got := strings.Join(p.Push, " "); got != "git push --set-upstream origin b refs/covey/receipts/0123456789ab" {
 		t.Error(got)
 	}
 	open := strings.Join(other.Open, "|")

@@ -32,7 +32,8 @@ var (
 	ErrOpen = errors.New("no box held the team, so its programs could read the key and forge the receipt")
 )
 
-// Facts are what a repository has of a commit.
+// Facts are what a repository has of a commit. Of a pull request, callers find out that the commit is the proposed
+// one, or what its host made of it.
 type Facts struct {
 	Commit, Tree string
 	Parents      []string
@@ -46,11 +47,16 @@ type Facts struct {
 // it has to be; nil: there is none. Its errors are those of this package.
 func (m Merge) Check(f Facts) error {
 	switch {
+	case m.Proposed && f.Commit == m.Work: // which the id is of
+	case m.Proposed && m.Tree != f.Tree:
+		return fmt.Errorf("%w: the gates judged %.12s on top of %.12s; covey verify %[2]s checks what was proposed", ErrTree, m.Work, m.Base)
+	case m.Proposed: // however its host has merged it
 	case m.Commit != f.Commit:
 		return fmt.Errorf("%w: %.12s", ErrOther, m.Commit)
 	case m.Tree != f.Tree || !slices.Equal(f.Parents, []string{m.Base, m.Work}):
 		return ErrTree
-	case m.Forced:
+	}
+	if m.Forced {
 		return ErrForced
 	}
 	for _, g := range m.Gates {

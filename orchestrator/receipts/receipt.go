@@ -40,16 +40,17 @@ type Subject struct {
 	Digest map[string]string `json:"digest"`
 }
 
-// Merge is how a commit came into a branch.
+// Merge is how a commit came into a branch, or what was proposed for one.
 type Merge struct {
 	Covey     string     `json:"covey"` // its version
 	Team      string     `json:"team"`
 	Target    string     `json:"target"` // the branch
 	Commit    string     `json:"commit"`
 	Tree      string     `json:"tree"`
-	Base      string     `json:"base"`   // the commit of the branch before
-	Work      string     `json:"work"`   // the commit that was merged
-	Author    string     `json:"author"` // the member
+	Base      string     `json:"base"`               // the commit of the branch before
+	Work      string     `json:"work"`               // the commit that was merged
+	Proposed  bool       `json:"proposed,omitempty"` // as a pull request: its host merges it, and Commit is only what the gates judged
+	Author    string     `json:"author"`             // the member
 	Tasks     []Task     `json:"tasks"`
 	Asked     string     `json:"asked_by,omitempty"` // who asked for the merge; empty: covey merges by itself
 	Forced    bool       `json:"forced"`             // the gates were not asked
@@ -112,10 +113,14 @@ func (b Box) Held() bool { return len(b.Open) == 0 }
 
 // Payload returns the statement about a merge as it is signed.
 func (m Merge) Payload() ([]byte, error) {
-	return json.Marshal(Statement{
+	s := Statement{
 		Type: statementType, PredicateType: predicateType, Predicate: m,
 		Subject: []Subject{{Name: m.Target, Digest: map[string]string{"gitCommit": m.Commit, "gitTree": m.Tree}}},
-	})
+	}
+	if m.Proposed {
+		s.Subject = append(s.Subject, Subject{Name: "pull request", Digest: map[string]string{"gitCommit": m.Work}})
+	}
+	return json.Marshal(s)
 }
 
 // parse reads a statement about a merge.

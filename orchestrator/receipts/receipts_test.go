@@ -112,6 +112,10 @@ func TestCheck(t *testing.T) {
 		{"no policy", func(m *Merge, _ *Facts) { m.Policies = nil }, ErrPolicy},
 		{"another policy", func(_ *Merge, f *Facts) { f.Policy = "bb" }, ErrPolicy},
 		{"older policy", func(_ *Merge, f *Facts) { f.Earlier = []Merge{newer} }, ErrPolicy},
+		{"proposed", func(m *Merge, f *Facts) { m.Proposed, f.Commit, f.Tree = true, "w1", "t2" }, nil},
+		{"proposed and merged by its host", func(m *Merge, f *Facts) { m.Proposed, f.Commit = true, "h1" }, nil},
+		{"proposed, other files", func(m *Merge, f *Facts) { m.Proposed, f.Commit, f.Tree = true, "h1", "t2" }, ErrTree},
+		{"proposed, forced", func(m *Merge, f *Facts) { m.Proposed, m.Forced, f.Commit = true, true, "w1" }, ErrForced},
 		{"no box", func(m *Merge, f *Facts) { m.Box.Open, f.Boxed = []string{"ana"}, true }, ErrOpen},
 	} {
 		m, f := merge(), good
