@@ -169,7 +169,7 @@ func (p isolationPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	case n.Kind == yaml.TextKind && (n.Text == string(Shared) || n.Text == string(InWorktree)):
 		p.to.V = Isolation(n.Text)
 	case n.Kind == yaml.TextKind && n.Text == "clone":
-		d.NotYet(n.At, "isolation: "+n.Text, "write worktree, or remove it")
+		d.Fail(n.At, "isolation: clone: not yet in this version; write worktree, or remove it")
 	default:
 		d.Wrong(key, n, p.Want())
 	}

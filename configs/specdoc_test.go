@@ -58,14 +58,11 @@ var valueExtras = regexp.MustCompile(`^an? (mapping from .*)?|^one of |( of text
 // docExtras is what a list of keys leaves out of a description, because the page says it once.
 var docExtras = regexp.MustCompile(`, relative to the spec\b|\. Relative to the spec\b|0: no limit\. `)
 
-// keyList is a list of fields in Markdown. It leaves out keys that this version does not have, and
-// of values what the page says once or the description of the key tells.
+// keyList is a list of fields in Markdown. It leaves out of values what the
+// page says once or the description of the key tells.
 func keyList(fields []yaml.Field) string {
 	var out strings.Builder
 	for _, f := range fields {
-		if f.Later() {
-			continue
-		}
 		value := valueExtras.ReplaceAllString(f.Part.Want(), "")
 		choices := strings.Split(value, ", ")
 		told := !slices.ContainsFunc(choices, func(c string) bool { return !strings.Contains(f.Doc, c) })
@@ -179,7 +176,7 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 	}
 	for name, fields := range documented() {
 		for _, f := range fields {
-			if key := regexp.MustCompile(`(?m)(^|[\s{,])` + f.Key + `:`); !f.Later() && !key.MatchString(shown) {
+			if key := regexp.MustCompile(`(?m)(^|[\s{,])` + f.Key + `:`); !key.MatchString(shown) {
 				t.Errorf("docs/spec.md has no example of the key %s of a %s", f.Key, name)
 			}
 		}

@@ -172,8 +172,7 @@ type (
 	// NeedsAttention is sent when only a person or the lead can help.
 	NeedsAttention struct {
 		Reason string `json:"reason"`
-		// Kind is what it is about if another event has the details: "login" after
-		// LoggedOut.
+		// Kind is what it is about: AttentionLimit, AttentionLogin, or "" for all else.
 		Kind string `json:"kind,omitempty"`
 	}
 	// AttentionOver is sent when a member does not need attention any more.

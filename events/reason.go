@@ -23,6 +23,12 @@ const (
 	EndAwaiting         = "awaiting_answer"     // the member waits for an approval, or for a command in its background
 )
 
+// The kinds of NeedsAttention.
+const (
+	AttentionLimit = "limit" // a limit of the member is used up
+	AttentionLogin = "login" // its agent is not logged in; LoggedOut has the details
+)
+
 // The reasons of Idle: the result of the last turn of a member that goes idle.
 const (
 	IdleAvailable   = "available"   // the gates passed

@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/boxes"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/teammate/script"
@@ -20,7 +20,7 @@ import (
 // checked is what a team needs that is read before it starts.
 type checked struct {
 	scripts  map[string]*script.Script // by path
-	hooks    hookinfo.Layers
+	hooks    teamhooks.Layers
 	programs map[string]launch.Found // by the agents' names
 	prices   accounts.PriceList
 }
@@ -31,7 +31,7 @@ type checked struct {
 func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing, wrong error) {
 	var noScripts, noHooks, noPrograms error
 	c.scripts, noScripts = loadScripts(team)
-	c.hooks, noHooks = hookinfo.Load(team)
+	c.hooks, noHooks = teamhooks.LoadLayers(team)
 	c.programs, noPrograms = launch.Find(team)
 	missing, noPrograms = splitMissing(noPrograms)
 	missing = errors.Join(append(parts(missing), launch.FindServers(team), launch.CheckKeys(team))...)
@@ -78,7 +78,7 @@ func Warnings(team *configs.Team, managed []string) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	layers, err := hookinfo.Load(team)
+	layers, err := teamhooks.LoadLayers(team)
 	if err != nil {
 		return nil, err
 	}

@@ -186,7 +186,8 @@ func (t *team) sumUp(e *Ending) (limited bool) {
 				e.Answer = m.Said
 			}
 			if !m.Left || m.Done.Turns > 0 {
-				e.Members = append(e.Members, endingOf(m, t.Clock.Now()))
+				end := endingOf(m, t.Clock.Now())
+				e.Members, limited = append(e.Members, end), limited || end.State == api.NeedsAttention && m.AtLimit
 			}
 		}
 	})
@@ -196,7 +197,6 @@ func (t *team) sumUp(e *Ending) (limited bool) {
 			continue
 		}
 		e.Members[i].Agent = members.AgentTitle(s.Member.CurrentAgent())
-		limited = limited || m.State == api.NeedsAttention && t.Ledger.Limited(m.Name)
 		// A usage limit that delayed no work is no problem.
 		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", m.Name, m.Reason))

@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -31,13 +31,13 @@ import (
 
 // hookInfos lists the team's current hooks, callbacks included, with their counts in this
 // run.
-func (t *team) hookInfos(context.Context) ([]hookinfo.Info, error) {
-	infos, err := hookinfo.List(t.o.team(), t.o.team().Workspace, t.hooks.Sources(), nil)
+func (t *team) hookInfos(context.Context) ([]api.Hook, error) {
+	infos, err := teamhooks.List(t.o.team(), t.o.team().Workspace, t.hooks.Sources(), nil)
 	if err != nil {
 		return nil, err
 	}
-	infos = append(infos, hookinfo.Callbacks(t.o.opts.Hooks)...)
-	t.State.Read(func(s *view.State) { hookinfo.SetCounts(infos, s.Hooks()) })
+	infos = append(infos, teamhooks.Callbacks(t.o.opts.Hooks)...)
+	t.State.Read(func(s *view.State) { api.SetHookCounts(infos, s.Hooks()) })
 	return infos, nil
 }
 
@@ -67,7 +67,7 @@ func withPolicies(team *configs.Team, sources []settings.Source) []settings.Sour
 // hooks. They look members up each time, because seats are replaced. A session without a
 // seat belongs to no member; its hook is told the team alone.
 func (h *seatBuilder) hookRunner() (*runner.Runner, error) {
-	if err := hookinfo.PreparePlugins(h.o.place.Home(), h.o.hooks().Sources); err != nil {
+	if err := teamhooks.PreparePlugins(h.o.place.Home(), h.o.hooks().Sources); err != nil {
 		return nil, err
 	}
 	return runner.New(withPolicies(h.o.team(), h.o.hooks().Sources), &runner.Options{
@@ -257,11 +257,11 @@ func ByHand(team *configs.Team) (*teamhooks.Hand, error) {
 // applyHooks puts the layers of a spec into effect for the whole team: hooks from the
 // next event on, rules from the next decision on. Either all members get the new rules or
 // none.
-func (h *seatBuilder) applyHooks(team *configs.Team, l hookinfo.Layers) error {
+func (h *seatBuilder) applyHooks(team *configs.Team, l teamhooks.Layers) error {
 	if err := launch.CheckDemands(team, l.Sources, launch.LookPath); err != nil {
 		return err
 	}
-	if err := hookinfo.PreparePlugins(h.o.place.Home(), l.Sources); err != nil {
+	if err := teamhooks.PreparePlugins(h.o.place.Home(), l.Sources); err != nil {
 		return err
 	}
 	// All policies are made before the first is used, because a rule that cannot be read

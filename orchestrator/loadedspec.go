@@ -3,8 +3,8 @@ package orchestrator
 import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/accounts"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -16,7 +16,7 @@ type loadedSpec struct {
 	scripts map[string]*script.Script // by path
 	// programs are the agent programs, by the agents' names.
 	programs map[string]launch.Found
-	hooks    hookinfo.Layers
+	hooks    teamhooks.Layers
 	prices   accounts.PriceList
 	// filters are the filters of the repository's configuration that git may run, as of
 	// when the spec was read.
@@ -34,7 +34,7 @@ func (o *Orchestrator) programs() map[string]launch.Found { return o.spec.Load()
 
 // hooks returns the layers of hooks as of when the spec was read. The current ones are
 // rooms.hooks.live.
-func (o *Orchestrator) hooks() hookinfo.Layers { return o.spec.Load().hooks }
+func (o *Orchestrator) hooks() teamhooks.Layers { return o.spec.Load().hooks }
 
 // prices returns what models cost, and how much they can read.
 func (o *Orchestrator) prices() accounts.PriceList { return o.spec.Load().prices }

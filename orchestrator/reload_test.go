@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
@@ -98,7 +97,7 @@ func TestReloadRunning(t *testing.T) {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true three")
 	})
 	infos, err := client.Hooks(ctx)
-	if err != nil || !slices.ContainsFunc(infos, func(i hookinfo.Info) bool { return i.Command == "true three" }) {
+	if err != nil || !slices.ContainsFunc(infos, func(i api.Hook) bool { return i.Command == "true three" }) {
 		t.Errorf("the team's hooks are %+v, %v", infos, err)
 	}
 }

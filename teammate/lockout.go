@@ -29,7 +29,7 @@ func (u *turn) loggedOut(e *agent.LoginError, owed []agent.Input) ending {
 	return ending{
 		reason: events.EndLoggedOut, idle: events.IdleLoggedOut, lastText: e.Error(), owed: owed,
 		lockout:   events.LoggedOut{Agent: u.t.opts.Kind, Hint: e.Hint},
-		attention: e.Error(), kind: "login",
+		attention: e.Error(), kind: events.AttentionLogin,
 		failure: lockoutFailure("authentication_failed", e),
 	}
 }

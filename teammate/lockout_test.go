@@ -76,7 +76,7 @@ func TestLockoutTellsWhy(t *testing.T) {
 	equal(t, "known", []bool{limits[0].Known, limits[1].Known, limits[1].Until.IsZero()}, []bool{true, false, true})
 	equal(t, "hint", one[events.LoggedOut](t, r.journal).Hint, "run login")
 	equal(t, "attention", one[events.NeedsAttention](t, r.journal),
-		events.NeedsAttention{Reason: "not logged in: run login", Kind: "login"})
+		events.NeedsAttention{Reason: "not logged in: run login", Kind: events.AttentionLogin})
 }
 
 func goOn() agent.Input { return agent.Input{Kind: agent.FromCovey, Text: agent.GoOn} }

@@ -199,7 +199,7 @@ func (u *turn) stopped() ending {
 
 // limited is the ending of a turn that reached one of its limits.
 func (u *turn) limited(limit error) ending {
-	end := ending{reason: events.EndMaxTurns, idle: events.IdleLimited, attention: limit.Error()}
+	end := ending{reason: events.EndMaxTurns, idle: events.IdleLimited, attention: limit.Error(), kind: events.AttentionLimit}
 	switch {
 	case errors.Is(limit, agent.ErrMaxTokens):
 		end.reason = events.EndMaxTokens
@@ -237,7 +237,7 @@ func (u *turn) aborted(ctx context.Context, inTool bool) ending {
 		return ending{reason: reason, idle: events.IdleInterrupted}
 	case errors.Is(cause, errTurnTimeout):
 		return ending{reason: events.EndTurnTimeout, idle: events.IdleLimited,
-			attention: fmt.Sprintf("%v: %v", errTurnTimeout, u.t.opts.Limits.TurnTimeout)}
+			attention: fmt.Sprintf("%v: %v", errTurnTimeout, u.t.opts.Limits.TurnTimeout), kind: events.AttentionLimit}
 	}
 	return ending{reason: reason, err: cause, open: true}
 }

@@ -69,12 +69,11 @@ var floors = []arrows{
 	{"orchestrator/recordings", "events teammate/agent teammate/script"},
 	{"orchestrator/gateway", "events hooks/texts orchestrator/members orchestrator/process orchestrator/recordings teammate/agent teammate/script"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/accounts orchestrator/boxes orchestrator/gateway orchestrator/process orchestrator/members orchestrator/recordings orchestrator/state"},
-	{"orchestrator/hookinfo", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
 	{"orchestrator/api", "orchestrator/hints bus configs tasks tasks/replica tasks/requests events orchestrator/accounts " +
-		"orchestrator/members orchestrator/hookinfo orchestrator/process " +
+		"orchestrator/members orchestrator/process " +
 		"orchestrator/state orchestrator/workcopies"},
-	{"orchestrator/view", "orchestrator/hints tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
-		"orchestrator/hookinfo orchestrator/inbox orchestrator/state"},
+	{"orchestrator/view", "orchestrator/hints hooks tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
+		"orchestrator/inbox orchestrator/state"},
 	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/api " +
 		"orchestrator/plan orchestrator/state orchestrator/writes"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/state " +
@@ -83,7 +82,7 @@ var floors = []arrows{
 		"orchestrator/members orchestrator/inbox orchestrator/process orchestrator/state"},
 	{"orchestrator/receipts", ""},
 	{"orchestrator/merging", "orchestrator/receipts orchestrator/view orchestrator/hints configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
-		"orchestrator/members orchestrator/hookinfo orchestrator/inbox " +
+		"orchestrator/members orchestrator/inbox " +
 		"orchestrator/writes orchestrator/state orchestrator/workcopies orchestrator/trust " +
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* events teammate teammate/agent orchestrator/api orchestrator/inbox " +
@@ -93,13 +92,13 @@ var floors = []arrows{
 		"orchestrator/api orchestrator/members orchestrator/launch orchestrator/process " +
 		"orchestrator/teamtools orchestrator/view"},
 	{"orchestrator/teamhooks", "configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools " +
-		"orchestrator/api orchestrator/members orchestrator/hookinfo orchestrator/inbox orchestrator/launch orchestrator/mcp " +
+		"orchestrator/api orchestrator/members orchestrator/inbox orchestrator/launch orchestrator/mcp " +
 		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/state orchestrator/view orchestrator/workcopies " +
 		"orchestrator/merging orchestrator/teamtools orchestrator/trust"},
 	{"orchestrator/port", "hooks tasks events teammate teammate/agent orchestrator/worktree"},
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* events teammate teammate/agent teammate/transcript teammate/builtin/tools " +
 		"teammate/permission " +
-		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/hookinfo orchestrator/inbox " +
+		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/inbox " +
 		"orchestrator/launch orchestrator/mcp orchestrator/merging " +
 		"orchestrator/plan orchestrator/port orchestrator/process orchestrator/recordings " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/view"},
@@ -115,7 +114,7 @@ var floors = []arrows{
 	{"cmd/covey/ask", "configs events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
 	{"cmd/covey/pages", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/web", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/pages"},
-	{"cmd/covey/serve", "events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/acpserver", "events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/cases", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks tasks/* teammate/agent teammate/script " +
 		"cmd/covey/term cmd/covey/view"},
 	{"cmd/covey/compare", "configs configs/* hooks hooks/* orchestrator/state orchestrator/view tasks/actors cmd/covey/term"},

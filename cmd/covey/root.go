@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/acpserver"
 	"github.com/coveyteam/covey/cmd/covey/ask"
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/pages"
-	"github.com/coveyteam/covey/cmd/covey/serve"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
@@ -76,7 +76,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun: {
 			upCommand(env), runCommand(env), nodeCommand(env), ciCommand(env), compareCommand(env), ask.Down(env), ask.Remove(env), ask.Prune(env),
-			ask.Trust(env), initCommand(env), serve.Command(env),
+			ask.Trust(env), initCommand(env), acpserver.Command(env),
 		},
 		groupTalk: {
 			ask.Ps(env), ask.Nodes(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/acpserver"
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/serve"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -74,8 +74,8 @@ why with a code, such as [stuck]; ` + env.Page("errors.md") + ` explains each.`,
 	flags.StringVar(&f.replay, "replay", "", "answer from the recording in the folder `DIR`, without models and keys")
 	f.addWeb(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
-	flags.BoolVar(&f.served, serve.UpFlag, false, "for covey acp: end with standard input or the work; questions wait")
-	_ = flags.MarkHidden(serve.UpFlag) // it fails only for a flag that is not there
+	flags.BoolVar(&f.served, acpserver.UpFlag, false, "for covey acp: end with standard input or the work; questions wait")
+	_ = flags.MarkHidden(acpserver.UpFlag) // it fails only for a flag that is not there
 	return cmd
 }
 

@@ -43,12 +43,6 @@ type Field struct {
 	Need bool // the key must be there
 }
 
-// Later reports whether the key comes with a later version.
-func (f Field) Later() bool {
-	_, later := f.Part.(laterPart)
-	return later
-}
-
 // Part is the value of a field: a place to put it, and what it must be like.
 type Part interface {
 	// Decode puts n into the part's place, or records what is wrong with it.
@@ -174,7 +168,7 @@ func (d *Decoder) unknownKey(key *Node, fields []Field) string {
 }
 
 // homeOf returns the field whose mapping has the key, or "". It finds keys that were
-// written one level too high, if this version has them.
+// written one level too high.
 func homeOf(key string, fields []Field) string {
 	for _, f := range fields {
 		part := f.Part
@@ -182,7 +176,7 @@ func homeOf(key string, fields []Field) string {
 			part = shared.Part
 		}
 		o, ok := part.(objectPart)
-		if in := find(o.fields, key); ok && in != nil && !in.Later() {
+		if in := find(o.fields, key); ok && in != nil {
 			return f.Key
 		}
 	}

@@ -34,9 +34,6 @@ func ObjectSchema(fields []Field) *JSON {
 	for _, f := range fields {
 		property := out.Take(f.Part.Schema())
 		property.Description = f.Doc
-		if f.Later() {
-			property.Description += " Not yet in this version."
-		}
 		out.Properties[f.Key] = property
 		out.PropertyOrder = append(out.PropertyOrder, f.Key)
 		if f.Need {

@@ -213,16 +213,6 @@ func TestDictPart(t *testing.T) {
 	})
 }
 
-// TestNotYet: later keys say so, with a way out.
-func TestNotYet(t *testing.T) {
-	if got := takes(t, Later(""), "{a: [b, {c: 3}]}"); got != "k: not yet in this version; remove it" {
-		t.Errorf("a later key says %q", got)
-	}
-	if got := takes(t, Later("write x"), "3"); got != "k: not yet in this version; write x" {
-		t.Errorf("a later key says %q", got)
-	}
-}
-
 // TestMakeFit: whatever a name is made of, the result is a name or nothing, and
 // a name stays as it is.
 func TestMakeFit(t *testing.T) {

@@ -113,8 +113,7 @@ type account struct {
 	dear    bool            // the cost of some of its tokens is not known
 	free    bool            // it is paid for by a subscription: its tokens have no price
 	warned  map[string]bool // units of which people were warned that the count is not exact
-	limited bool            // a limit has ended its last turn, or keeps it from the next
-	spent   bool            // likewise, and only a higher limit lets it continue
+	spent   bool            // a limit is used up, and only a higher one lets it continue
 	shown   bool            // its use was told
 }
 

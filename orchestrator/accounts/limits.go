@@ -11,25 +11,17 @@ import (
 )
 
 // GiveUp records that a member takes no more turns because a limit is used up.
-func (l *Ledger) GiveUp(member string) { l.mark(member, true, true) }
+func (l *Ledger) GiveUp(member string) { l.mark(member, true) }
 
 // Assigned records that no limit keeps a member from its turn. It implements crew.Assigner.
-func (l *Ledger) Assigned(m *members.Member, _ teammate.Work) { l.mark(m.Name, false, false) }
+func (l *Ledger) Assigned(m *members.Member, _ teammate.Work) { l.mark(m.Name, false) }
 
-func (l *Ledger) mark(member string, limited, spent bool) {
+func (l *Ledger) mark(member string, spent bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.accounts[member]; a != nil {
-		a.limited, a.spent = limited, spent
+		a.spent = spent
 	}
-}
-
-// Limited reports whether a limit has ended a member's last turn, or keeps it from the next.
-func (l *Ledger) Limited(member string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.accounts[member]
-	return a != nil && a.limited
 }
 
 // Raised reports, once, that a member which had used up a limit can go on.
@@ -43,23 +35,18 @@ func (l *Ledger) Raised(member string) bool {
 	if _, over := l.over(member); over {
 		return false
 	}
-	a.limited, a.spent = false, false
+	a.spent = false
 	return true
 }
 
-// Saw records the end of a member's turn: whether a limit has ended it, for the exit code, and
-// which use is not known. It implements crew.Watcher.
+// Saw records the end of a member's turn: whether a used up limit has ended it, and which use is not
+// known. It implements crew.Watcher.
 func (l *Ledger) Saw(_ context.Context, m *members.Member, e events.Event) error {
 	end, ok := e.Data.(events.TurnEnded)
 	if !ok {
 		return nil
 	}
-	switch end.Reason {
-	case events.EndMaxTokens, events.EndMaxBudget:
-		l.mark(m.Name, true, true)
-	case events.EndMaxTurns, events.EndTurnTimeout:
-		l.mark(m.Name, true, false)
-	}
+	l.mark(m.Name, end.Reason == events.EndMaxTokens || end.Reason == events.EndMaxBudget)
 	if text := l.unknown(m.Name, end); text != "" {
 		l.deps.Tell(m.Name, events.Warning{Text: text})
 	}

@@ -127,7 +127,7 @@ func (l *Logins) Complete(ctx context.Context, m *members.Member, all events.Eve
 	case events.TurnFailed:
 		out, all.Data = l.failedTurn(m, e)
 	case events.NeedsAttention:
-		if e.Kind == "login" {
+		if e.Kind == events.AttentionLogin {
 			hint := ""
 			if was := l.Lockout(m.Name); was != nil {
 				hint = was.Text

@@ -19,7 +19,6 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/testkit"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -230,7 +229,7 @@ func (f *fakeTeam) handlers() []Handler {
 		noting(f, VerbInterrupt, InterruptReply{Interrupted: true, Turn: 3}),
 		noting(f, VerbHold, HoldReply{Member: "api"}),
 		noting(f, VerbDown, DownReply{PID: 9}),
-		noting(f, VerbHooks, []hookinfo.Info(nil)),
+		noting(f, VerbHooks, []Hook(nil)),
 		HandleAttach(func(context.Context) (AttachReply, error) { return did(f, "attach", AttachReply{Seq: 5, Journal: "j"}) }),
 	}
 }

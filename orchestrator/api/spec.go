@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
 
 // The verbs about a team's spec and hooks.
 var (
 	VerbApplySpec = forOperator[ApplySpec, events.SpecChanged]("reshape") // its name on the wire since the first version
-	VerbHooks     = forAll[struct{}, []hookinfo.Info]("hooks")
+	VerbHooks     = forAll[struct{}, []Hook]("hooks")
 	VerbReload    = forOperator[struct{}, ReloadReply]("reload")
 )
 
@@ -44,7 +43,7 @@ type KeptFile struct {
 }
 
 // Hooks lists the configured hooks of the team.
-func (c *Client) Hooks(ctx context.Context) ([]hookinfo.Info, error) {
+func (c *Client) Hooks(ctx context.Context) ([]Hook, error) {
 	return ask(ctx, c, VerbHooks, struct{}{})
 }
 

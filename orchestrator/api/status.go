@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/accounts"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
@@ -135,7 +134,7 @@ type MemberStatus struct {
 	Worktree *workcopies.Status `json:"worktree,omitempty"`
 	// Hooks counts the hooks that failed open, and those in mode observe that
 	// would have had an effect.
-	Hooks []hookinfo.Count `json:"hooks,omitempty"`
+	Hooks []accounts.HookCount `json:"hooks,omitempty"`
 	// Limits is the use of its own limits, over all runs.
 	Limits []events.BudgetUse `json:"limits,omitempty"`
 	// CostUSD is the known part of its cost, over all runs, in US dollars.

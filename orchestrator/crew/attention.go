@@ -44,12 +44,12 @@ func (c *Crew) needsAttention(ctx context.Context, s *Seat, reason string) error
 }
 
 // giveUpOn is needsAttention for a trouble that the member did not report itself: it also
-// writes to the journal and fires the Notification hooks.
-func (c *Crew) giveUpOn(ctx context.Context, s *Seat, reason string) error {
+// writes to the journal and fires the Notification hooks. kind is events.NeedsAttention.Kind.
+func (c *Crew) giveUpOn(ctx context.Context, s *Seat, reason, kind string) error {
 	n := hooks.NotificationInput{
 		Message: s.Member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
-	s.journal(events.NeedsAttention{Reason: reason})
+	s.journal(events.NeedsAttention{Reason: reason, Kind: kind})
 	s.journal(events.Notification{Kind: n.NotificationType, Message: n.Message})
 	c.notify(ctx, s, n)
 	return c.needsAttention(ctx, s, reason)
@@ -69,7 +69,7 @@ func (c *Crew) notify(ctx context.Context, s *Seat, n hooks.NotificationInput) {
 // and the Notification hooks.
 func (c *Crew) GiveUpOn(ctx context.Context, member, reason string) {
 	if s, ok := c.deps.Seats.Of(member); ok {
-		c.logError(ctx, s, c.giveUpOn(ctx, s, reason))
+		c.logError(ctx, s, c.giveUpOn(ctx, s, reason, ""))
 	}
 }
 

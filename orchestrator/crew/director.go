@@ -190,12 +190,12 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.NeedAttention:
 		d.c.deps.Asks.Attention.Stuck(s.Member.Name, plan.Fingerprint(m.Tasks))
 		d.c.deps.Asks.Attention.Ignores(s.Member.Name, m.Mark)
-		return d.c.giveUpOn(ctx, s, m.Reason)
+		return d.c.giveUpOn(ctx, s, m.Reason, "")
 	case plan.GiveLast:
 		d.handLast(s)
 	case plan.GiveUp:
 		d.c.deps.Ledger.GiveUp(s.Member.Name)
-		return d.c.giveUpOn(ctx, s, m.Reason)
+		return d.c.giveUpOn(ctx, s, m.Reason, events.AttentionLimit)
 	case plan.TellLead:
 		// The mark is the impasse: the lead is told of each once, also over restarts.
 		return d.mailLeadOnce(ctx, keyTold, m.Mark, plan.TellText(m))

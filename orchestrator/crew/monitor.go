@@ -123,7 +123,7 @@ func (c *Crew) recordIdle(ctx context.Context, s *Seat, idle events.Idle) error 
 			return err
 		}
 		if worn != "" || s.Member.Lead || len(own) == 0 {
-			return c.giveUpOn(ctx, s, failed)
+			return c.giveUpOn(ctx, s, failed, "")
 		}
 	case s.Member.Lead:
 		return nil
@@ -143,7 +143,7 @@ func (c *Crew) restsAfterHook(ctx context.Context, s *Seat, idle events.Idle) (r
 			return false, err
 		}
 	}
-	return true, c.giveUpOn(ctx, s, idle.Stopped)
+	return true, c.giveUpOn(ctx, s, idle.Stopped, "")
 }
 
 // tellOfLimit tells the lead of a member's usage limit, once for consecutive tries with

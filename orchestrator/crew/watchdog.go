@@ -69,7 +69,7 @@ func (c *Crew) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFoun
 		return nil // dismissMember reports it
 	case members.MemberGivenUp:
 		// Before the interrupt, or the loop could remind the idle member of its task first.
-		err := c.giveUpOn(ctx, s, "twice in a row "+f.Reason)
+		err := c.giveUpOn(ctx, s, "twice in a row "+f.Reason, "")
 		if s.Turn() == turn { // it may have ended by itself meanwhile
 			s.Interrupt("covey's watchdog: " + f.Reason)
 		}

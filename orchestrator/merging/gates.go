@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/orchestrator/writes"
@@ -157,7 +156,7 @@ func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err err
 			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(d.queue.Repo.Prefix)),
 		},
 		Payload: hooks.TaskCompletedInput{TaskInput: about},
-	}, hookinfo.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.deps.Journal.Tell(a) }, func(p hooks.Progress) { d.deps.Journal.Tell(teammate.HookEvent(p)) }))
+	}, teammate.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.deps.Journal.Tell(a) }, func(p hooks.Progress) { d.deps.Journal.Tell(teammate.HookEvent(p)) }))
 	if err != nil || out.Decision == hooks.Pass {
 		return "", err
 	}

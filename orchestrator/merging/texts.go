@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -43,7 +43,7 @@ func conflict(m tasks.Merge, files []string) setback {
 func refused(m tasks.Merge, said string) setback {
 	return setback{
 		reason: fmt.Sprintf("the gates refuse the merged state %.10s: ", m.Result) +
-			hookinfo.Reason(string(hooks.TaskCompleted), said),
+			view.Reason(string(hooks.TaskCompleted), said),
 		title: "Fix what the merge gates refuse in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result "+
 			"(commit %.10s):\n\n%s\n\nIn your working copy run `git merge %s`, fix it there and commit it. "+

@@ -1,8 +1,8 @@
-// Package teamhooks runs the hooks of one running team: which ones count now and what is
-// taken up when their files change, what they ask of models and MCP servers, the policies
-// that ship with covey, which settings of tools its gates go by, and those hooks that go on
-// in the background. It says what of an event the members of a team can fire, and fires
-// events and gates by hand where no team runs.
+// Package teamhooks lists and runs the hooks of a team: which ones its spec, settings files and plugins
+// have, which count now and what is taken up when their files change, what they ask of models and MCP
+// servers, the policies that ship with covey, which settings of tools its gates go by, and those hooks
+// that go on in the background. It says what of an event the members of a team can fire, and fires events
+// and gates by hand where no team runs.
 //
 // It is covey's own and makes no promise to other programs.
 package teamhooks
@@ -16,8 +16,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // Live is the hooks of a running team. They may change while it runs; an event uses the hooks
@@ -30,11 +30,11 @@ type Live struct {
 // version is one version of a team's hooks.
 type version struct {
 	runner *runner.Runner
-	layers hookinfo.Layers
+	layers Layers
 }
 
 // Use sets the first layers, whose hooks r runs.
-func (l *Live) Use(r *runner.Runner, layers hookinfo.Layers) {
+func (l *Live) Use(r *runner.Runner, layers Layers) {
 	l.current.Store(&version{runner: r, layers: layers})
 }
 
@@ -43,16 +43,16 @@ func (l *Live) Use(r *runner.Runner, layers hookinfo.Layers) {
 //
 // Use must have been called. Callers serialize their calls, since the new runner is made
 // from the current one.
-func (l *Live) Renew(layers hookinfo.Layers, sources []settings.Source) {
+func (l *Live) Renew(layers Layers, sources []settings.Source) {
 	l.current.Store(&version{runner: l.current.Load().runner.Renew(sources), layers: layers})
 }
 
 // Layers returns the current layers.
-func (l *Live) Layers() hookinfo.Layers {
+func (l *Live) Layers() Layers {
 	if now := l.current.Load(); now != nil {
 		return now.layers
 	}
-	return hookinfo.Layers{}
+	return Layers{}
 }
 
 // Sources returns the current hooks of the spec and its settings files.
@@ -85,7 +85,7 @@ type Gated struct {
 
 // Run implements teammate.HookRunner.
 func (g Gated) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
-	return g.Live.Run(ctx, in, hookinfo.Announced(in.Payload, "", g.Tell, observe))
+	return g.Live.Run(ctx, in, teammate.Announced(in.Payload, "", g.Tell, observe))
 }
 
 // WatchNames returns the files that the current FileChanged hooks watch.

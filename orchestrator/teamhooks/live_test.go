@@ -5,14 +5,13 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/writes"
 )
 
 // TestNamesPolicy: a hook or a gate may name one.
 func TestNamesPolicy(t *testing.T) {
 	var l Live
-	l.Use(nil, hookinfo.Layers{Sources: []settings.Source{{}, {Settings: hooks.Settings{
+	l.Use(nil, Layers{Sources: []settings.Source{{}, {Settings: hooks.Settings{
 		hooks.Stop: {{Hooks: []hooks.Handler{{Policy: writes.CommittedPolicy}}}},
 	}}}})
 	if !l.NamesPolicy(writes.CommittedPolicy) || l.NamesPolicy("x") {

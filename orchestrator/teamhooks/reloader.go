@@ -17,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -29,7 +28,7 @@ const reloadEvery = 2 * time.Second
 // ReloaderDeps are a Reloader's dependencies.
 type ReloaderDeps struct {
 	Team    *configs.Team
-	Layers  hookinfo.Layers  // the team's hooks as they were read
+	Layers  Layers           // the team's hooks as they were read
 	Managed []string         // folders of managed settings
 	Watch   *workspace.Watch // of the Reloader alone
 
@@ -37,7 +36,7 @@ type ReloaderDeps struct {
 	Fire func(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error)
 	Warn func(format string, args ...any) // tells people
 	// Apply replaces a team's layers. If it fails, the old ones stay.
-	Apply func(*configs.Team, hookinfo.Layers) error
+	Apply func(*configs.Team, Layers) error
 	// Trusted reports whether an entry of trust.json counts.
 	Trusted func(api.TrustNotice) bool
 }
@@ -54,7 +53,7 @@ type Reloader struct {
 	asked chan chan api.ReloadReply
 	spec  chan func() // changes of the spec, which replace what was read
 
-	counts hookinfo.Files
+	counts Files
 	seen   map[string]os.FileInfo // the state of files when they were last read
 	kept   map[string]keptChange  // changes that were not applied, by path
 	warned map[string]bool        // warnings that were given about applied files
@@ -76,10 +75,10 @@ func NewReloader(o ReloaderDeps) *Reloader {
 }
 
 // use makes the files of layers the current ones.
-func (r *Reloader) use(team *configs.Team, l hookinfo.Layers) {
+func (r *Reloader) use(team *configs.Team, l Layers) {
 	files := l.Files.With(nil)
 	for _, path := range settings.ManagedFiles(r.deps.Managed) {
-		files[path] = hookinfo.ReadFile(path)
+		files[path] = ReadFile(path)
 	}
 	r.team, r.counts, r.kept = team, files, map[string]keptChange{}
 }
@@ -137,7 +136,7 @@ func (r *Reloader) follow(ctx context.Context, changes chan<- string) {
 // program warns people, once per program, that a program of a hook has changed. Unlike
 // settings, programs run with their current content.
 func (r *Reloader) program(path string) {
-	file := hookinfo.ReadFile(path)
+	file := ReadFile(path)
 	if r.ran[path] || !r.programs()[path] || file.Err == nil && trust.Covers(r.team, path, file.Data, r.deps.Trusted) {
 		return
 	}
@@ -177,7 +176,7 @@ func (r *Reloader) Ask(ctx context.Context) (api.ReloadReply, error) {
 //
 // If ctx ends while the change is being made, the change goes on and its result is lost to
 // the caller. done has room for it, so Run does not block.
-func (r *Reloader) Adopt(ctx context.Context, team *configs.Team, l hookinfo.Layers) error {
+func (r *Reloader) Adopt(ctx context.Context, team *configs.Team, l Layers) error {
 	done := make(chan error, 1)
 	change := func() {
 		err := r.deps.Apply(team, l)
@@ -214,12 +213,12 @@ func (r *Reloader) report(ctx context.Context) api.ReloadReply {
 // changed, or that wait for something, are read.
 func (r *Reloader) look(ctx context.Context, all bool) api.ReloadReply {
 	reply := api.ReloadReply{Applied: []string{}, Kept: []api.KeptFile{}}
-	taken := hookinfo.Files{}
+	taken := Files{}
 	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), settings.ManagedFiles(r.deps.Managed))) {
 		if !all && !r.touched(path) {
 			continue
 		}
-		now := hookinfo.ReadFile(path)
+		now := ReadFile(path)
 		if r.settled(path, now) {
 			delete(r.kept, path)
 			continue
@@ -240,7 +239,7 @@ func (r *Reloader) look(ctx context.Context, all bool) api.ReloadReply {
 }
 
 // settled reports whether a file changes no hook.
-func (r *Reloader) settled(path string, now hookinfo.File) bool {
+func (r *Reloader) settled(path string, now File) bool {
 	was, known := r.counts[path]
 	if known && now.Same(was) || !known && now.Err != nil {
 		return true
@@ -276,7 +275,7 @@ func (r *Reloader) touched(path string) bool {
 // against returns why a changed file keeps its old content, or "" if the new content applies.
 // The file must be readable before it can be trusted, and trusted before ConfigChange hooks
 // run for it.
-func (r *Reloader) against(ctx context.Context, path string, now hookinfo.File) string {
+func (r *Reloader) against(ctx context.Context, path string, now File) string {
 	managed := slices.Contains(settings.ManagedFiles(r.deps.Managed), path)
 	switch {
 	case managed && errors.Is(now.Err, fs.ErrNotExist): // the administrator has removed it
@@ -307,7 +306,7 @@ func (r *Reloader) against(ctx context.Context, path string, now hookinfo.File) 
 const blockedChange = "a ConfigChange hook has blocked the change"
 
 // keep records that a change was not applied, and tells people once.
-func (r *Reloader) keep(path string, now hookinfo.File, reason string) api.KeptFile {
+func (r *Reloader) keep(path string, now File, reason string) api.KeptFile {
 	delete(r.loaded, path)
 	k := keptChange{reason: reason, hash: now.Hash()}
 	if r.kept[path] != k {
@@ -318,11 +317,11 @@ func (r *Reloader) keep(path string, now hookinfo.File, reason string) api.KeptF
 }
 
 // takeUp applies changed files, all of them or none.
-func (r *Reloader) takeUp(taken hookinfo.Files, reply *api.ReloadReply) {
+func (r *Reloader) takeUp(taken Files, reply *api.ReloadReply) {
 	// The hooks are read from the contents that were checked, and not from the disk again,
 	// where a member may have written in between.
 	next := r.counts.With(taken)
-	l, err := hookinfo.Read(r.team, next.Read)
+	l, err := ReadLayers(r.team, next.Read)
 	var managed settings.Managed
 	if err == nil {
 		var warnings []error

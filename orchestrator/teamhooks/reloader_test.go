@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -47,7 +46,7 @@ type reloadRig struct {
 	away    string // a folder that is none of the workspace's
 	fired   []string
 	told    []string
-	applied []hookinfo.Layers
+	applied []Layers
 	answer  hooks.Outcome // of the ConfigChange hooks
 	failing error         // of apply
 }
@@ -73,14 +72,14 @@ plugins: [plugin]
 	}
 	testkit.Put(t, r.away, "user.json", "{}")
 	team := mustLoad(t, filepath.Join(r.dir, "team.yaml"))
-	files := hookinfo.Files{}
-	if _, err := hookinfo.Read(team, files.Record); err != nil {
+	files := Files{}
+	if _, err := ReadLayers(team, files.Record); err != nil {
 		t.Fatal(err)
 	}
 	w := workspace.NewWatcher()
 	t.Cleanup(func() { _ = w.Close() })
 	r.Reloader = NewReloader(ReloaderDeps{
-		Team: team, Layers: hookinfo.Layers{Files: files}, Managed: []string{filepath.Join(r.away, "etc")}, Watch: w.Watch(),
+		Team: team, Layers: Layers{Files: files}, Managed: []string{filepath.Join(r.away, "etc")}, Watch: w.Watch(),
 		Trusted: func(api.TrustNotice) bool { return true },
 		Fire: func(_ context.Context, _ string, p hooks.Payload) (hooks.Outcome, error) {
 			in := p.(hooks.ConfigChangeInput)
@@ -88,7 +87,7 @@ plugins: [plugin]
 			return r.answer, nil
 		},
 		Warn: func(format string, args ...any) { r.told = append(r.told, fmt.Sprintf(format, args...)) },
-		Apply: func(_ *configs.Team, l hookinfo.Layers) error {
+		Apply: func(_ *configs.Team, l Layers) error {
 			if r.failing == nil {
 				r.applied = append(r.applied, l)
 			}

@@ -10,14 +10,13 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TryGate runs one command gate without a team, in about.Cwd, with the scripts of the workspace.
 // Its input has no task. It gets the variables ports in addition to those of a team.
-func TryGate(ctx context.Context, team *configs.Team, g hookinfo.Gate, about hooks.Common, ports []string) (hooks.Outcome, error) {
+func TryGate(ctx context.Context, team *configs.Team, g Gate, about hooks.Common, ports []string) (hooks.Outcome, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)

@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -139,13 +138,13 @@ func (s gateFold) hookStarted(l events.Event, e events.HookStarted) {
 
 // hookFinished counts a hook and notes its result.
 func (s gateFold) hookFinished(l events.Event, e events.HookFinished) {
-	end := hookinfo.EndOf(e)
 	if l.Member == "" {
-		end.Event = hookinfo.AtMerge
-		s.MergeHooks.Add(end)
+		atMerge := e
+		atMerge.Event = api.AtMerge
+		s.MergeHooks.Add(atMerge)
 	} else {
 		m := s.member(l.Member)
-		m.Hooks.Add(end)
+		m.Hooks.Add(e)
 		if !isGate(e.Event) && !e.Background && l.Helper == "" && m.InTurn {
 			m.Doing = m.busyWith() // the call goes on that the hook was about
 		}
@@ -212,13 +211,13 @@ func (s gateFold) feedback(l events.Event, e events.HookFeedback) {
 	if l.Helper == "" {
 		m.works("refused by "+e.Event, l.Time)
 	}
-	said := hookinfo.Feedback(e.Event, e.Text)
+	said := Feedback(e.Event, e.Text)
 	if l.Helper == "" && e.Event == "TaskCompleted" {
 		m.Refused = cut(texts.LastLine(said))
 	}
 	by := ""
 	if g := s.index.gates[e.ToolUseID]; g != nil {
-		g.Last, g.At, g.Reason = l.Seq, Moment(cmp.Or(e.Path, string(g.At))), cmp.Or(g.Reason, cut(hookinfo.Reason(e.Event, e.Text)))
+		g.Last, g.At, g.Reason = l.Seq, Moment(cmp.Or(e.Path, string(g.At))), cmp.Or(g.Reason, cut(Reason(e.Event, e.Text)))
 		if g.Verdict != Halted && g.Verdict != Awaits { // that it waits is said to the member, too
 			s.judged(g, Refused, l.Time)
 		}

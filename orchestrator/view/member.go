@@ -7,7 +7,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
 
 // Member is one member of the team. What it has done and the numbers of its turns are of this
@@ -59,6 +58,8 @@ type Member struct {
 	Pass int `json:"pass,omitempty"` // of this turn; 0 between turns
 	// InTurn is set from the beginning of a turn to its end.
 	InTurn bool `json:"in_turn,omitempty"`
+	// AtLimit means that it needs attention because one of its limits is used up.
+	AtLimit bool `json:"at_limit,omitempty"`
 	// InProgress are the ids of its tasks in progress.
 	InProgress []string      `json:"in_progress,omitempty"`
 	Done       accounts.Done `json:"done"`  // in this run
@@ -74,7 +75,7 @@ type Member struct {
 
 	// Limits is the use of its own limits, over all runs.
 	Limits []events.BudgetUse `json:"limits,omitempty"`
-	Hooks  hookinfo.Tally     `json:"hooks,omitempty"` // in this run
+	Hooks  accounts.HookTally `json:"hooks,omitempty"` // in this run
 	// Texts are what it said last, the newest last.
 	Texts []Note `json:"texts,omitempty"`
 	// Said is the last of them in this run, which is whole in a running team.

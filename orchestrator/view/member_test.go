@@ -66,6 +66,10 @@ ana waiting {"kind":"gates","for":"other gates"}`, ana, "starting||thinking|othe
 		{"attention is over", idle + "ana.1 needs_attention {\"reason\":\"stuck\"}\nana attention_over {}", ana, "idle||Done.||"},
 		{"attention was left so", idle + `ana.1 needs_attention {"reason":"stuck"}
 - request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"denied"}`, ana, "needs attention||Done.||stuck"},
+		{"at its own limit", idle + `ana.1 needs_attention {"reason":"no more","kind":"limit"}`,
+			func(s *State) any { return words(ana(s), s.Member("ana").AtLimit) }, "needs attention||Done.||no more true"},
+		{"its limit was raised", idle + "ana.1 needs_attention {\"reason\":\"no more\",\"kind\":\"limit\"}\nana attention_over {}",
+			func(s *State) any { return words(ana(s), s.Member("ana").AtLimit) }, "idle||Done.|| false"},
 		{"limited", limited, ana, "limited||thinking||"},
 		{"logged out", loggedOut, ana, "logged out||thinking||not logged in"},
 		{"held while idle", idle + `ana member_held {"by":"operator"}`, ana, "held||Done.|covey resume ana|"},

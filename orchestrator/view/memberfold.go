@@ -25,7 +25,7 @@ func (m *Member) enter(stage Stage, at time.Time) {
 
 // clearAttention handles that the member needs nobody any more.
 func (m *Member) clearAttention(at time.Time) {
-	m.Attention, m.AttentionSince = "", time.Time{}
+	m.Attention, m.AttentionSince, m.AtLimit = "", time.Time{}, false
 	m.settle(at)
 }
 
@@ -125,6 +125,7 @@ func (s memberFold) apply(l events.Event) bool {
 	case events.NeedsAttention:
 		m := s.member(l.Member)
 		m.Attention, m.AttentionSince = cmp.Or(reason(e.Reason), "unknown"), l.Time
+		m.AtLimit = e.Kind == events.AttentionLimit
 		m.settle(l.Time)
 	case events.AttentionOver:
 		s.member(l.Member).clearAttention(l.Time)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 )
 
 // Version is the version of the JSON of a State.
@@ -38,7 +38,7 @@ type State struct {
 	// Coordination is what the lead has spent on notices in this run; see Noticed.
 	Coordination events.Coordination `json:"coordination"`
 	// MergeHooks counts the gates at merges in this run.
-	MergeHooks hookinfo.Tally `json:"merge_hooks,omitempty"`
+	MergeHooks accounts.HookTally `json:"merge_hooks,omitempty"`
 	// Warnings are those of the team and of its members, which no model sees.
 	Warnings []Note `json:"warnings,omitempty"`
 
@@ -113,7 +113,7 @@ type Run struct {
 // Staff is what the members of one run did.
 type Staff struct {
 	Members    []*Member          `json:"members"`
-	MergeHooks hookinfo.Tally     `json:"merge_hooks,omitempty"`
+	MergeHooks accounts.HookTally `json:"merge_hooks,omitempty"`
 	Budget     []events.BudgetUse `json:"budget,omitempty"`
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
 
 // decide returns what the member does, and what it waits for. Nothing else does. The order is that of
@@ -169,8 +169,8 @@ func (s *State) NodeStatus() (list []api.NodeStatus) {
 
 // Hooks counts the hooks of all members and the gates at merges together, in the last run that
 // had members.
-func (s *State) Hooks() *hookinfo.Tally {
-	var all hookinfo.Tally
+func (s *State) Hooks() *accounts.HookTally {
+	var all accounts.HookTally
 	staff := s.Staff()
 	for _, m := range staff.Members {
 		all.Join(&m.Hooks)

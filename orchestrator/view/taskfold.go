@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -78,7 +77,7 @@ func Creates(l events.Event, task string) bool {
 
 // refused keeps a refusal.
 func (t *Task) refused(r Return) {
-	r.Reason = cut(hookinfo.Reason("TaskCompleted", r.Reason))
+	r.Reason = cut(Reason("TaskCompleted", r.Reason))
 	t.Refusals++
 	t.returned(r)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -51,7 +50,7 @@ func TestPrintStatus(t *testing.T) {
 			{Name: "ben", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8\nrefusals",
 				Task:    "2",
 				Subject: "Do it", Counts: accounts.Counts{Refusals: 8, FreshSessions: 1,
-					TasksDone: 1}, Hooks: []hookinfo.Count{{Command: "./x", FailedOpen: 2,
+					TasksDone: 1}, Hooks: []accounts.HookCount{{Command: "./x", FailedOpen: 2,
 					Why: "exit 1"}}},
 		}}, time.Now())
 	_, got, _ := strings.Cut(out.String(), "\n\n")

@@ -15,8 +15,9 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/recordings"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -44,8 +45,8 @@ type Prepared struct {
 	suite   *Suite
 	team    *configs.Team
 	scratch scratch
-	hooks   []hookinfo.Info
-	layers  hookinfo.Layers
+	hooks   []api.Hook
+	layers  teamhooks.Layers
 	marks   []string // of the processes that it starts
 }
 
@@ -68,10 +69,10 @@ func (s *Suite) Prepare(f *File, c *Case) (_ *Prepared, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.layers, err = hookinfo.Load(p.team); err != nil {
+	if p.layers, err = teamhooks.LoadLayers(p.team); err != nil {
 		return nil, err
 	}
-	if p.hooks, err = hookinfo.List(p.team, p.team.Workspace, p.layers.Sources, nil); err != nil {
+	if p.hooks, err = teamhooks.List(p.team, p.team.Workspace, p.layers.Sources, nil); err != nil {
 		return nil, err
 	}
 	return p, p.check()
@@ -203,7 +204,7 @@ func (p *Prepared) check() error {
 		switch {
 		case s.Kind == SeesCall && slices.Contains(known, s.Member) && !p.plays(s.Member):
 			fail(s.member[0].At, "%s has no script in this case, so it makes no calls and this can never be seen; name a script under members", s.Member)
-		case s.Gate != "" && !slices.ContainsFunc(p.hooks, func(h hookinfo.Info) bool { return h.Event == s.Gate && h.Never == "" }):
+		case s.Gate != "" && !slices.ContainsFunc(p.hooks, func(h api.Hook) bool { return h.Event == s.Gate && h.Never == "" }):
 			fail(s.gate.At, "the spec has no gate and no hook for %s, so this can never be seen; %s", s.Gate, p.gatesThere())
 		case s.Call.Tool != "" && !isTool(s.Call.Tool):
 			fail(s.call.At, "there is no tool %s; %s", yaml.Quote(s.Call.Tool), nearTool(s.Call.Tool))
@@ -298,7 +299,7 @@ func nearOr(name string, known []string, otherwise string) string {
 func (p *Prepared) gatesThere() string {
 	var there []string
 	for _, e := range gateEvents() {
-		if slices.ContainsFunc(p.hooks, func(h hookinfo.Info) bool { return h.Event == e && h.Never == "" }) {
+		if slices.ContainsFunc(p.hooks, func(h api.Hook) bool { return h.Event == e && h.Never == "" }) {
 			there = append(there, e)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -199,7 +198,7 @@ func (r *record) said(g *view.Gate) []string {
 		switch d := e.Data.(type) {
 		case events.HookFeedback:
 			if d.ToolUseID == g.ID {
-				all = append([]string{hookinfo.Feedback(d.Event, d.Text)}, all...)
+				all = append([]string{view.Feedback(d.Event, d.Text)}, all...)
 			}
 		case events.HookFinished:
 			if d.ToolUseID == g.ID {

@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
@@ -135,7 +134,7 @@ func runText(team *configs.Team, r trust.Run) string {
 		if r.Event != "" {
 			what = string(r.Event) + ": " + what
 		} else if r.Kind == trust.Gate {
-			what = hookinfo.AtMerge + ": " + what
+			what = api.AtMerge + ": " + what
 		}
 	}
 	return term.Padded(string(r.Kind), 8) + " " + term.PlainLine(what)

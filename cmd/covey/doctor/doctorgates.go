@@ -14,10 +14,10 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -57,14 +57,14 @@ func TryTeam(ctx context.Context, env *cli.Env, team *configs.Team) error {
 // runGates runs the gates of a team once where a member of it would begin: in a fresh working copy,
 // after its setup, or in the workspace.
 func runGates(ctx context.Context, env *cli.Env, team *configs.Team) ([]finding, error) {
-	gates, err := hookinfo.Gates(team)
+	gates, err := teamhooks.Gates(team)
 	if err != nil {
 		return nil, err
 	}
 	if len(gates) == 0 {
 		return []finding{ok("gates", "the spec has none")}, nil
 	}
-	layers, err := hookinfo.Load(team)
+	layers, err := teamhooks.LoadLayers(team)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ type tryPlace struct {
 }
 
 // tryGate runs one gate.
-func tryGate(ctx context.Context, team *configs.Team, g hookinfo.Gate, at tryPlace) (finding, error) {
+func tryGate(ctx context.Context, team *configs.Team, g teamhooks.Gate, at tryPlace) (finding, error) {
 	what := fmt.Sprintf("gate on %s: %s", g.Moment, term.Short(g.Label))
 	if g.Handler.Policy != "" {
 		return ok("gates", "%s: it looks at a running team, so it was not tried", what), nil
@@ -121,7 +121,7 @@ func tryGate(ctx context.Context, team *configs.Team, g hookinfo.Gate, at tryPla
 		return ok("gates", "%s: agrees (%s)", what, took), nil
 	}
 	for i, text := range out.Feedback { // what names the gate
-		out.Feedback[i] = hookinfo.Feedback(string(g.Moment), text)
+		out.Feedback[i] = view.Feedback(string(g.Moment), text)
 	}
 	said := strings.TrimSpace(strings.Join(append(out.Feedback, out.StopReason), "\n"))
 	if len(out.Results) > 0 {

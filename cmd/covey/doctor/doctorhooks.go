@@ -20,7 +20,8 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 )
@@ -38,7 +39,7 @@ type hookExam struct {
 	infos map[hooks.Event]hooks.EventInfo
 	// triggers are what members can fire, by event; empty without a team.
 	triggers map[hooks.Event][]teamhooks.Trigger
-	counts   hookinfo.Tally // of the team's last run; empty if it has not run
+	counts   accounts.HookTally // of the team's last run; empty if it has not run
 	// observers counts the hooks that cannot refuse because they run in the background, of
 	// which the first is reported; observer is the index of its finding.
 	observers, observer int
@@ -76,12 +77,12 @@ func examineHooks(
 		x.hook(ctx, &list[i], string(list[i].Event))
 	}
 	// Gates of merges are in no layer of hooks: covey runs them itself.
-	merges, err := hookinfo.MergeGates(set.Team)
+	merges, err := teamhooks.MergeGates(set.Team)
 	if err != nil {
 		return nil, 0, err
 	}
 	for i := range merges {
-		x.hook(ctx, &merges[i], hookinfo.AtMerge)
+		x.hook(ctx, &merges[i], api.AtMerge)
 	}
 	if x.observers > 1 {
 		x.found[x.observer].Text += fmt.Sprintf(" (and %s like it)", term.Plural(x.observers-1, "other hook"))
@@ -382,7 +383,7 @@ func (x *hookExam) placeOf(h *runner.Configured, moment string) string {
 // keyOfGates returns the key below which a hook is in its file.
 func keyOfGates(h *runner.Configured, moment string) string {
 	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop",
-		hookinfo.AtMerge: "merge"}
+		api.AtMerge: "merge"}
 	if key := keys[moment]; h.Handler.Gate && key != "" {
 		return "gates." + key
 	}

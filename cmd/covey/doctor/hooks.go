@@ -14,8 +14,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 )
 
 // HooksCommand returns `covey hooks`.
@@ -121,7 +121,7 @@ func (f *hookFlags) none() bool { return f.Spec == "" && len(f.settings)+len(f.p
 
 // hookSet holds the hooks for a command.
 type hookSet struct {
-	hookinfo.Layers // of the spec, the named files and managed settings
+	teamhooks.Layers // of the spec, the named files and managed settings
 
 	Team      *configs.Team // nil: the flags name files and no spec
 	Workspace string
@@ -178,7 +178,7 @@ func readHookSet(env *cli.Env, f hookFlags) (*hookSet, error) {
 // newHookSet adds managed settings to the hooks of a team or of named files. folder is the current folder.
 func newHookSet(team *configs.Team, named configs.Layers, managed []string, folder string) (*hookSet, error) {
 	set := &hookSet{
-		Layers: hookinfo.Layers{Sources: named.Sources, Servers: named.Servers, Warnings: named.Warnings},
+		Layers: teamhooks.Layers{Sources: named.Sources, Servers: named.Servers, Warnings: named.Warnings},
 		Team:   team, Workspace: folder, Folder: folder,
 	}
 	if team != nil {
@@ -207,7 +207,7 @@ func (s *hookSet) prepareData() error {
 	if err != nil {
 		return fmt.Errorf("folder for the data of plugins: %w", err)
 	}
-	return hookinfo.PreparePlugins(home, s.Sources)
+	return teamhooks.PreparePlugins(home, s.Sources)
 }
 
 // warnAll prints warnings. They go to stderr, so that the JSON on stdout stays one

@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 )
 
 // hookListFlags are the flags of `covey hooks list`.
@@ -85,7 +85,7 @@ func listHooks(ctx context.Context, env *cli.Env, f hookListFlags) error {
 	if err != nil {
 		return err
 	}
-	return env.Out.Show(f.json, append([]hookinfo.Info{}, l.infos...), func() { l.print() })
+	return env.Out.Show(f.json, append([]api.Hook{}, l.infos...), func() { l.print() })
 }
 
 // inputOf returns the hook input that the flags describe; nil: none.
@@ -131,7 +131,7 @@ func inputOf(env *cli.Env, f hookListFlags) (*hooks.Input, error) {
 type hookListing struct {
 	env   *cli.Env
 	in    *hooks.Input // the input to check; nil: none
-	infos []hookinfo.Info
+	infos []api.Hook
 	ran   bool // there was a run, so that counts mean something
 }
 
@@ -148,7 +148,7 @@ func (l *hookListing) ofFiles(f hookFlags) error {
 	if l.in != nil && l.in.Cwd == "" {
 		l.in.Cwd = set.Workspace // as for `hooks run`
 	}
-	l.infos, err = hookinfo.List(set.Team, set.Workspace, set.Sources, l.in)
+	l.infos, err = teamhooks.List(set.Team, set.Workspace, set.Sources, l.in)
 	return err
 }
 
@@ -173,7 +173,7 @@ func (l *hookListing) ofTeam(ctx context.Context) error {
 	}
 	run, err := view.ReadLastRun(place)
 	if err == nil {
-		hookinfo.SetCounts(l.infos, run.Hooks())
+		api.SetHookCounts(l.infos, run.Hooks())
 	}
 	return err
 }
@@ -194,7 +194,7 @@ func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err er
 		if h.Kind == "callback" && h.Event == string(l.in.Payload.Event()) {
 			group := hooks.Group{Matcher: h.Matcher, Hooks: []hooks.Handler{{Type: "command", If: h.If}}}
 			one := settings.Source{Settings: hooks.Settings{l.in.Payload.Event(): {group}}}
-			found, err := hookinfo.List(nil, l.in.Cwd, []settings.Source{one}, l.in)
+			found, err := teamhooks.List(nil, l.in.Cwd, []settings.Source{one}, l.in)
 			if err != nil {
 				return err
 			}
@@ -223,7 +223,7 @@ func (l *hookListing) print() {
 
 // table is the table of hooks; each column is declared only here.
 func (l *hookListing) table() *term.Table {
-	type hook = hookinfo.Info
+	type hook = api.Hook
 	asks := l.in != nil
 	of := func(text string, h hook) term.Cell { // hooks that never run are faint
 		if h.Never != "" && !asks {
@@ -246,7 +246,7 @@ func (l *hookListing) table() *term.Table {
 
 // refusals returns how often a hook refused; in brackets, how often an observing one
 // would have.
-func refusals(h hookinfo.Info) term.Cell {
+func refusals(h api.Hook) term.Cell {
 	if h.Observes {
 		return term.Cell{Text: fmt.Sprintf("(%d)", h.Would)}
 	}
@@ -254,7 +254,7 @@ func refusals(h hookinfo.Info) term.Cell {
 }
 
 // failures returns how often a hook failed open.
-func failures(h hookinfo.Info) term.Cell {
+func failures(h api.Hook) term.Cell {
 	if h.FailedOpen > 0 {
 		return term.Cell{Text: fmt.Sprint(h.FailedOpen), Style: term.Yellow}
 	}
@@ -262,7 +262,7 @@ func failures(h hookinfo.Info) term.Cell {
 }
 
 // wouldRun reports whether a hook runs for the input.
-func wouldRun(h hookinfo.Info) term.Cell {
+func wouldRun(h api.Hook) term.Cell {
 	switch {
 	case h.Never+h.Not != "":
 		return term.Cell{Text: "no", Style: term.Faint}
@@ -273,7 +273,7 @@ func wouldRun(h hookinfo.Info) term.Cell {
 }
 
 // from returns where a hook comes from. Paths below the current folder are relative.
-func (l *hookListing) from(h hookinfo.Info) string {
+func (l *hookListing) from(h api.Hook) string {
 	if h.Kind == "callback" {
 		return "callback"
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
@@ -25,10 +24,10 @@ func TestReadLastRun(t *testing.T) {
 	if len(all) != 2 || all[0].Name != "lead" || !all[0].Lead || all[1].Lead {
 		t.Fatalf("members %+v", all)
 	}
-	count := hookinfo.Count{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
+	count := accounts.HookCount{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
 	want := api.MemberStatus{
 		Name: "ana", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8 refusals", Turn: 2,
-		Counts: accounts.Counts{Turns: 1, Refusals: 1, Tokens: 1200}, FailedOpen: 2, Hooks: []hookinfo.Count{count},
+		Counts: accounts.Counts{Turns: 1, Refusals: 1, Tokens: 1200}, FailedOpen: 2, Hooks: []accounts.HookCount{count},
 	}
 	if got := all[1]; !reflect.DeepEqual(got, want) {
 		t.Errorf("ana is %+v, want %+v", got, want)
@@ -139,14 +138,14 @@ func TestCountHooks(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
 	teamtest.WriteJournal(t, place, teamtest.TwoRuns()...)
-	infos := []hookinfo.Info{
+	infos := []api.Hook{
 		{Event: "Stop", Command: "./x"}, {Event: "Stop", Command: "./y"}, {Event: "TeammateIdle", Command: "./x"},
 	}
 	run, err := ReadLastRun(place)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hookinfo.SetCounts(infos, run.Hooks())
+	api.SetHookCounts(infos, run.Hooks())
 	if infos[0].Runs != 4 || infos[0].Refusals != 1 || infos[0].FailedOpen != 2 || infos[1].Runs+infos[2].Runs != 0 {
 		t.Errorf("%+v", infos)
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -43,7 +42,7 @@ func feedbackOf(place state.Place, event string, seq uint64, brief string) strin
 		case events.TaskChanged:
 			text = said.Reason
 		}
-		if text = hookinfo.Feedback(event, text); text != "" {
+		if text = view.Feedback(event, text); text != "" {
 			return text
 		}
 	}

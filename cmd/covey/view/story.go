@@ -21,7 +21,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hints"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -250,12 +250,12 @@ const needsAttention = " needs attention: "
 func problemText(e events.Event) (string, term.Style) {
 	switch d := e.Data.(type) {
 	case events.NeedsAttention:
-		if d.Kind == "login" { // the reason says what to do
+		if d.Kind == events.AttentionLogin { // the reason says what to do
 			return d.Reason, term.Yellow
 		}
 		return "needs attention: " + d.Reason, term.Yellow
 	case events.HookFeedback:
-		return "refused by " + d.Event + ": " + hookinfo.Feedback(d.Event, d.Text), term.Red
+		return "refused by " + d.Event + ": " + view.Feedback(d.Event, d.Text), term.Red
 	case events.HookStopped:
 		return "stopped by " + d.Event + ": " + d.Message, term.Red
 	case events.HookFinished:
@@ -369,7 +369,7 @@ func fullText(e events.Event) (string, term.Style) {
 		}
 		return quoted(d.Content), term.Faint
 	case events.HookFeedback:
-		return "refused\n" + quoted(hookinfo.Untagged(d.Text)), term.Red
+		return "refused\n" + quoted(view.Untagged(d.Text)), term.Red
 	case events.MessageSent:
 		return "to " + d.To + "\n" + quoted(d.Text), term.Normal
 	case events.Idle:

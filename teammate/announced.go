@@ -1,4 +1,4 @@
-package hookinfo
+package teammate
 
 import (
 	"github.com/coveyteam/covey/events"

@@ -1,4 +1,4 @@
-// Package serve is `covey acp`: it serves teams to an ACP client, such as an editor, as if each
+// Package acpserver is `covey acp`: it serves teams to an ACP client, such as an editor, as if each
 // were one agent. It makes no promise of compatibility to programs outside covey.
 //
 // A session is a team, that of the spec in the session's folder. A prompt is a run of it: the
@@ -15,4 +15,4 @@
 //     team's socket, as that of `covey inbox` does.
 //   - A client that stops reading stops the reader of the journal, which the team does not
 //     wait for.
-package serve
+package acpserver

@@ -1,4 +1,4 @@
-package hookinfo
+package accounts
 
 import (
 	"fmt"
@@ -8,20 +8,9 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 )
 
-// End is how one run of a hook ended, as in the journal's lines of type hook_finished.
-type End struct {
-	Event      string `json:"event"`
-	Command    string `json:"command"`
-	Outcome    string `json:"outcome"`
-	ExitCode   int    `json:"exit_code"`
-	Warning    string `json:"warning"`
-	FailedOpen bool   `json:"failed_open"`
-	Observed   string `json:"observed"`
-}
-
-// Count sums up the runs of one hook. Hooks with the same event and command count as one,
+// HookCount sums up the runs of one hook. Hooks with the same event and command count as one,
 // as in the journal.
-type Count struct {
+type HookCount struct {
 	Event      string `json:"event"`
 	Command    string `json:"command"`
 	Runs       int    `json:"runs"`
@@ -36,12 +25,12 @@ type Count struct {
 	Verdict string `json:"verdict,omitempty"`
 }
 
-// Tally counts the runs of hooks, in the order of the first run of each. The zero value
+// HookTally counts the runs of hooks, in the order of the first run of each. The zero value
 // is empty.
-type Tally []Count
+type HookTally []HookCount
 
 // Add counts one run.
-func (t *Tally) Add(end End) {
+func (t *HookTally) Add(end events.HookFinished) {
 	n := t.of(end.Event, end.Command)
 	n.Runs++
 	// A hook of mode observe refuses nothing, whatever its outcome.
@@ -61,27 +50,27 @@ func (t *Tally) Add(end End) {
 }
 
 // of returns the count of a hook, and adds it if it is missing.
-func (t *Tally) of(event, command string) *Count {
-	i := slices.IndexFunc(*t, func(n Count) bool { return n.Event == event && n.Command == command })
+func (t *HookTally) of(event, command string) *HookCount {
+	i := slices.IndexFunc(*t, func(n HookCount) bool { return n.Event == event && n.Command == command })
 	if i < 0 {
 		i = len(*t)
-		*t = append(*t, Count{Event: event, Command: command})
+		*t = append(*t, HookCount{Event: event, Command: command})
 	}
 	return &(*t)[i]
 }
 
 // Of returns the count of one hook.
-func (t *Tally) Of(event, command string) Count {
+func (t *HookTally) Of(event, command string) HookCount {
 	for _, n := range *t {
 		if n.Event == event && n.Command == command {
 			return n
 		}
 	}
-	return Count{Event: event, Command: command}
+	return HookCount{Event: event, Command: command}
 }
 
 // Join adds the counts of another tally.
-func (t *Tally) Join(other *Tally) {
+func (t *HookTally) Join(other *HookTally) {
 	for _, n := range *other {
 		sum := t.of(n.Event, n.Command)
 		sum.Runs, sum.Refusals, sum.Waits = sum.Runs+n.Runs, sum.Refusals+n.Refusals, sum.Waits+n.Waits
@@ -97,8 +86,8 @@ func (t *Tally) Join(other *Tally) {
 
 // Noteworthy returns the hooks that failed open, and those of mode observe that would
 // have had an effect. The caller may change the list.
-func (t *Tally) Noteworthy() []Count {
-	var list []Count
+func (t *HookTally) Noteworthy() []HookCount {
+	var list []HookCount
 	for _, n := range *t {
 		if n.FailedOpen+n.Would > 0 {
 			list = append(list, n)
@@ -108,7 +97,7 @@ func (t *Tally) Noteworthy() []Count {
 }
 
 // FailedOpen returns how many runs failed open.
-func (t *Tally) FailedOpen() int {
+func (t *HookTally) FailedOpen() int {
 	sum := 0
 	for _, n := range *t {
 		sum += n.FailedOpen
@@ -137,7 +126,7 @@ func wouldHave(observed string) string {
 }
 
 // whyOpen returns in a few words why a hook failed open.
-func whyOpen(end End) string {
+func whyOpen(end events.HookFinished) string {
 	switch {
 	case end.Outcome == "cancelled":
 		return "no answer in time"
@@ -147,10 +136,4 @@ func whyOpen(end End) string {
 		return texts.OneLine(end.Warning)
 	}
 	return "no verdict"
-}
-
-// EndOf returns the counted part of a member's event.
-func EndOf(f events.HookFinished) End {
-	return End{Event: f.Event, Command: f.Command, Outcome: f.Outcome, ExitCode: f.ExitCode,
-		Warning: f.Warning, FailedOpen: f.FailedOpen, Observed: f.Observed}
 }

@@ -1,4 +1,4 @@
-package hookinfo
+package teammate
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package hookinfo
+package teamhooks
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package hookinfo
+package view
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package hookinfo
+package teamhooks
 
 import (
 	"errors"
@@ -19,18 +19,18 @@ type Layers struct {
 	Warnings []error
 }
 
-// Load reads the hooks that a spec names.
-func Load(team *configs.Team) (Layers, error) {
+// LoadLayers reads the hooks that a spec names.
+func LoadLayers(team *configs.Team) (Layers, error) {
 	files := Files{}
-	l, err := Read(team, files.Record)
+	l, err := ReadLayers(team, files.Record)
 	l.Files = files
 	return l, err
 }
 
-// Read is Load with another function to read files, which does not fill Files. It fails
+// ReadLayers is LoadLayers with another function to read files, which does not fill Files. It fails
 // if a file that may forbid something cannot be read, because the team must not run
 // without it.
-func Read(team *configs.Team, read settings.ReadFile) (Layers, error) {
+func ReadLayers(team *configs.Team, read settings.ReadFile) (Layers, error) {
 	var l Layers
 	given := team.Layers(read)
 	l.Sources, l.Servers = given.Sources, given.Servers
