@@ -93,10 +93,11 @@ type Brought struct {
 	Request   string   `json:"request,omitempty"` // the open question about it
 }
 
-// InQueue compares two pieces of work for a review queue by how many marks they have and their first tasks: those with marks come first,
+// InQueue compares two pieces of work for a review queue by their hints and their first tasks: those that lead come first,
 // else the order is that of tasks, so that each keeps its place while others are decided.
-func InQueue(aMarks, bMarks int, aTask, bTask string) int {
-	return cmp.Or(min(bMarks, 1)-min(aMarks, 1), tasks.CompareIDs(aTask, bTask))
+func InQueue(a, b []hints.Hint, aTask, bTask string) int {
+	rank := map[bool]int{true: 0, false: 1}
+	return cmp.Or(rank[hints.Lead(a)]-rank[hints.Lead(b)], tasks.CompareIDs(aTask, bTask))
 }
 
 // ReviewRequest asks for reviews. Without a task and a member it asks for all

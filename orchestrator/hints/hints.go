@@ -18,6 +18,12 @@ import (
 // Kind names a kind of hint, in specs and in JSON.
 type Kind string
 
+// The kinds of hints about other work that a merge brings: that it does, and that a part of it was sent back.
+const (
+	Brings       Kind = "brings"
+	UponReturned Kind = "builds-on-returned"
+)
+
 // Hint is one fact about work, with the places where it was found.
 type Hint struct {
 	Kind   Kind    `json:"kind"`
@@ -81,6 +87,12 @@ func (h Hint) String() string {
 // Is reports whether the hint is about a file.
 func (h Hint) Is(file string) bool {
 	return slices.ContainsFunc(h.Places, func(p Place) bool { return p.File == file })
+}
+
+// Lead reports whether work is to be looked at before other work: it has marks that are not about
+// work which its merge brings. Those come and go with what becomes of that.
+func Lead(list []Hint) bool {
+	return slices.ContainsFunc(list, func(h Hint) bool { return h.Mark && h.Kind != Brings && h.Kind != UponReturned })
 }
 
 // Words returns the words of the marks, each once.

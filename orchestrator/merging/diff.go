@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -223,8 +224,13 @@ func (d differ) of(ctx context.Context, r api.Review) (Diff, error) {
 			one.Own = Paths(changed, d.Repo.Prefix)
 		}
 	}
-	if r.Revises != "" && !d.how.Small {
-		text, err := d.Repo.Diff(ctx, r.Revises, m.Commit, d.how)
+	if !d.how.Small {
+		d.how.First = d.first(r, one.Own)
+	}
+	if files := d.revised(r, one.Own); len(files) > 0 && !d.how.Small {
+		how := d.how
+		how.Paths = files
+		text, err := d.Repo.Diff(ctx, m.From, m.Commit, how)
 		if err != nil {
 			return one, err
 		}
@@ -233,6 +239,38 @@ func (d differ) of(ctx context.Context, r api.Review) (Diff, error) {
 	text, err := d.Repo.Diff(ctx, one.From, m.Commit, d.how)
 	one.Text, one.Hints = string(text), r.Hints
 	return one, err
+}
+
+// revised returns the files that a piece of work has changed since what it revises was sent back, of those in own: not those
+// that came in with the target branch, and if its author had mended it with other work before, only those of the returned piece.
+func (d differ) revised(r api.Review, own []string) (paths []string) {
+	for i, b := range r.Brings {
+		if b.Commit == r.Revises && r.From == r.Revises && i < len(r.Brings)-1 {
+			own = b.Changes
+		}
+	}
+	for _, file := range own {
+		theirs := slices.ContainsFunc(r.Brings, func(b api.Brought) bool { return slices.Contains(b.Changes, file) })
+		if r.Revises != "" && (theirs || slices.Contains(r.Changes, file)) {
+			paths = append(paths, path.Join(d.Repo.Prefix, file))
+		}
+	}
+	return paths
+}
+
+// first returns the files of a piece of work that a reviewer sees first: those with marks, then others that it changes itself.
+func (d differ) first(r api.Review, own []string) (paths []string) {
+	for _, h := range r.Hints {
+		for _, p := range h.Places {
+			if h.Mark && h.Kind != hints.Brings {
+				paths = append(paths, path.Join(d.Repo.Prefix, p.File))
+			}
+		}
+	}
+	for _, file := range own {
+		paths = append(paths, path.Join(d.Repo.Prefix, file))
+	}
+	return paths
 }
 
 // ofCopy returns the changes in a member's working copy, including uncommitted ones.

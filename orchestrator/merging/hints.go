@@ -78,22 +78,24 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 			return slices.Contains(r.Changes, p.File) && (kind == "beyond-task" ||
 				slices.ContainsFunc(all, func(h hints.Hint) bool { return h.Kind == kind && h.Is(p.File) }))
 		}))
-		if len(marks) == 0 && b.State != tasks.MergeReturned && q.buildsOnMarked(ctx, b.Merge, r.Brings) {
+		if len(marks) == 0 && b.State != tasks.MergeReturned && q.buildsOnMarked(ctx, b.Merge, r) {
 			marks = []string{"brings other work"} // a person has to decide about that piece, too
 		}
 		if len(marks) > 0 {
 			text += " and marked: " + strings.Join(marks, ", ")
 		}
-		list = addHint(list, "brings", len(marks) > 0, "brings other work", text+".", b.Changes)
+		list = addHint(list, hints.Brings, len(marks) > 0, "brings other work", text+".", b.Changes)
 	}
 	hints.Sort(list)
 	return list, size
 }
 
-// buildsOnMarked reports whether a piece of work brings one of others that has marks.
-func (q *Queue) buildsOnMarked(ctx context.Context, m tasks.Merge, others []api.Brought) bool {
-	return slices.ContainsFunc(others, func(o api.Brought) bool {
-		if found, _ := q.ownHints(ctx, o.Merge); o.ID == m.ID || len(hints.Words(found)) == 0 {
+// buildsOnMarked reports whether a piece of work that the merge of r brings has in it another of these which has marks, and which
+// r does not revise.
+func (q *Queue) buildsOnMarked(ctx context.Context, m tasks.Merge, r api.Review) bool {
+	return slices.ContainsFunc(r.Brings, func(o api.Brought) bool {
+		found, _ := q.ownHints(ctx, o.Merge)
+		if o.ID == m.ID || len(hints.Words(found)) == 0 || view.Repaired(o.Merge, r.Merge, others(r.Brings)) {
 			return false
 		}
 		brings, err := q.Repo.Holds(ctx, m.Commit, o.Commit)

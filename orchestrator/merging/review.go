@@ -95,7 +95,7 @@ func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest)
 		reply.Reviews = append(reply.Reviews, one)
 	}
 	slices.SortStableFunc(reply.Reviews, func(a, b api.Review) int {
-		return api.InQueue(len(hints.Words(a.Hints)), len(hints.Words(b.Hints)), first(a.Tasks), first(b.Tasks))
+		return api.InQueue(a.Hints, b.Hints, first(a.Tasks), first(b.Tasks))
 	})
 	if r.Task == "" {
 		reply.Loose, err = looseWork(ctx, q, p, r.Member)

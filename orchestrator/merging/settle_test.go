@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -79,6 +80,38 @@ func TestMendedTogether(t *testing.T) {
 		if s.on("main", "x")+s.on("main", "y") != "good\ngood\n" {
 			t.Error("what was mended is not on main")
 		}
+	}
+}
+
+// TestRevision: a revision of returned work has no mark for what it has mended, also where other work lies between. What it
+// has changed since is shown without that work, and what it changes itself comes before what its merge brings besides.
+func TestRevision(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "printf 'def test_a():\\n  assert 1 == f(1)\\n' >test_a.py", "ben", "cy")
+	s.spec.Merge.Given = false
+	bad := s.does("ben", "git rm -q test_a.py; echo x >x")
+	s.does("ben", "echo other >aa")
+	fix := s.returns(bad.Tasks[0])
+	s.does("cy", "echo merged >m")
+	_, err := s.Request(t.Context(), "operator", false, func(o tasks.Merge) bool { return o.Member == "cy" })
+	testkit.Must(t, err)
+	s.work()
+	testkit.Shell(t, s.copies["ben"].Top, "git fetch -q covey; git merge -q covey/main; git checkout -q covey/main -- test_a.py; echo more >x")
+	m := s.harvest("ben", s.finish(fix.ID))
+	review, err := reviewOne(t.Context(), s.Queue, *m)
+	testkit.Must(t, err)
+	if review.Hints, _ = s.hintsOf(t.Context(), review); len(hints.Words(review.Hints)) != 0 {
+		t.Errorf("it has the marks of what it mends: %v", review.Hints)
+	}
+	d, err := differ{Queue: s.Queue}.of(t.Context(), review)
+	testkit.Must(t, err)
+	for text, in := range map[string]bool{"+def test_a": true, "-x\n+more": true, "+other": false, "+merged": false} {
+		if strings.Contains(d.Revised, text) != in {
+			t.Errorf("%q: %v, since it was sent back:\n%s", text, !in, d.Revised)
+		}
+	}
+	if own, other := strings.Index(d.Text, "+more"), strings.Index(d.Text, "+other"); own < 0 || other < own || strings.Contains(d.Text, "test_a") {
+		t.Errorf("its merge brings\n%s", d.Text)
 	}
 }
 

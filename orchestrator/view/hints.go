@@ -77,9 +77,9 @@ func UponReturned(own tasks.Merge, brings []tasks.Merge) (hints.Hint, bool) {
 	}
 	then := "Its merge brings that, too."
 	if refused {
-		then = "It is merged only when that is revised."
+		then = "It is not merged before that is revised and merged."
 	}
-	return hints.Hint{Kind: "builds-on-returned", Mark: true, Word: "builds on returned work",
+	return hints.Hint{Kind: hints.UponReturned, Mark: true, Word: "builds on returned work",
 		Text: "It builds on work that was sent back: " + texts.Few(names, 10) + ". " + then}, true
 }
 

@@ -67,7 +67,7 @@ func TestUponReturned(t *testing.T) {
 	}
 	own := tasks.Merge{Tasks: []string{"9"}, State: tasks.MergeWaiting}
 	h, ok := UponReturned(own, []tasks.Merge{back("4", true), {Tasks: []string{"5"}}, back("7", false)})
-	if want := "It builds on work that was sent back: task 4 (T4) of ana, task 7 (T7) of ana. It is merged only when that is revised."; !ok || h.Text != want {
+	if want := "It builds on work that was sent back: task 4 (T4) of ana, task 7 (T7) of ana. It is not merged before that is revised and merged."; !ok || h.Text != want {
 		t.Errorf("%+v", h)
 	}
 	if h, ok := UponReturned(own, []tasks.Merge{back("7", false)}); !ok || !strings.HasSuffix(h.Text, "task 7 (T7) of ana. Its merge brings that, too.") {

@@ -231,11 +231,13 @@ func (s *State) Needs() []api.Need {
 			})
 		}
 	}
+	found := map[string][]hints.Hint{} // by task
 	if slices.ContainsFunc(list, func(n api.Need) bool { return n.Task != "" }) {
 		w := s.Works()
 		for i, n := range list {
 			if t := s.Task(n.Task); t != nil {
-				list[i].Marks = hints.Words(w.Hints(s, t))
+				found[t.ID] = w.Hints(s, t)
+				list[i].Marks = hints.Words(found[t.ID])
 			}
 		}
 	}
@@ -247,7 +249,7 @@ func (s *State) Needs() []api.Need {
 		case merges != (b.Kind == api.NeedsMerge):
 			return -1
 		case merges:
-			return api.InQueue(len(a.Marks), len(b.Marks), a.Task, b.Task)
+			return api.InQueue(found[a.Task], found[b.Task], a.Task, b.Task)
 		}
 		return a.Since.Compare(b.Since)
 	})

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,6 +47,9 @@ type DiffOptions struct {
 	Color bool
 	Stat  bool // one line per file instead of the patch
 	Small bool // files of more than 1 MB are differences of binary files
+	// First are paths relative to the top of the working copy; the differences of these files come first, in
+	// this order.
+	First []string
 }
 
 // Diff returns the difference of two commits or trees as text. It runs no driver that
@@ -61,8 +65,27 @@ func (r *Repo) Diff(ctx context.Context, from, to string, opts DiffOptions) ([]b
 	if opts.Small {
 		args = append([]string{"-c", "core.bigFileThreshold=1m"}, args...)
 	}
+	if len(opts.First) > 0 {
+		order, err := orderOf(opts.First)
+		if err != nil {
+			return nil, fmt.Errorf("order the differences: %w", err)
+		}
+		defer os.Remove(order)
+		args = append(args, "-O"+order)
+	}
 	args = append(args, from, to, "--")
 	return r.run(ctx, append(args, opts.Paths...)...)
+}
+
+// orderOf makes a file for the option -O of git diff, which takes patterns.
+func orderOf(paths []string) (string, error) {
+	f, err := os.CreateTemp("", "covey-order-")
+	if err != nil {
+		return "", err
+	}
+	literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `#`, `\#`)
+	_, err = f.WriteString(literal.Replace(strings.Join(paths, "\n")) + "\n")
+	return f.Name(), errors.Join(err, f.Close())
 }
 
 // Lines counts the lines that the working copy of r adds and removes since its head left the branch of

@@ -121,13 +121,14 @@ func helpLines(height int) []string {
   i           interrupt the member's turn and hold it
   m, r, M     merge the finished work on a task, send it back with a reason,
               merge all that has no marks
-  d           its diff (D where d denies); there, n and p go to the next work
+  d, Enter    its diff (D where d denies); there, n and p go to the next work,
+              as m and r do once they are answered
   x           choose finished work, or no longer; then m merges what is chosen
   Tab, 1-4    the next list; the first, …, the log
   Up, Down    the next row, as j and k; its log and what else is known of it are shown
   PgUp, PgDn  scroll the log by a page; Shift-Up, Shift-Down by a line
   Home, End   the first and the last row; in the log, the oldest and the newest
-  Enter       one pane fills the board: the whole text of a question, the log
+  Enter       else one pane fills the board: a question as a whole, the log
   /           show only what contains a text, in the list or the log
   Esc         one step back; out of what is typed, the filter, the whole pane
   q, Ctrl-C   leave the board; under "covey up", Ctrl-C stops the team

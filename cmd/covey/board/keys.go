@@ -31,9 +31,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.notice = ""
-	if m.readsChanges() && (name == "n" || name == "p") {
-		m.chosenList().choose(m.chosenList().at + map[string]int{"n": 1, "p": -1}[name])
-		m.follow()
+	if step := map[string]int{"n": 1, "p": -1}[name]; step != 0 && m.readsChanges() {
+		m.next(step, func(r row) bool { return r.changes })
 		return nil
 	}
 	if scrolls(name) {
@@ -106,7 +105,8 @@ func (m *model) moves(name string) (cmd tea.Cmd, ok bool) {
 	case "1", "2", "3", "4":
 		m.turn(int(name[0]-'1') - int(m.focus))
 	case "enter":
-		m.whole, m.changing, m.reader.below = !m.whole, false, 0
+		m.whole, m.reader.below = !m.whole, 0
+		m.changing, m.diffOf = m.whole && m.focus == needs && m.chosen().work, ""
 		m.whole = m.whole && (!m.readsText() || m.about() != "")
 	case "up", "k":
 		return m.step(-1, "shift+up"), true
@@ -129,6 +129,21 @@ func (m *model) turn(by int) {
 	if m.focus != logOf {
 		m.from, m.member = m.focus, ""
 	}
+}
+
+// next chooses the next row that fits, or the one before. The list goes round, so that whatever was left open comes again.
+// It reports whether there is another one.
+func (m *model) next(step int, fits func(row) bool) bool {
+	l := m.chosenList()
+	rows := l.shown()
+	for i := 1; i < len(rows); i++ {
+		if at := (l.at + (step+len(rows))*i) % len(rows); fits(rows[at]) {
+			l.choose(at)
+			m.follow()
+			return true
+		}
+	}
+	return false
 }
 
 // chosenList returns the list that the chosen row is in.
@@ -240,11 +255,11 @@ func (m *model) verb(name string) tea.Cmd {
 func (m *model) ask(d deed) {
 	r := m.chosen()
 	a := d.act(r)
-	label := d.question(a, r)
+	label := d.question(a, r, m.readsChanges())
 	if d.verb == MergeUnmarked {
 		label = m.askUnmarked()
 	}
-	m.typing = &typing{label: label, deed: d, act: a, confirm: d.confirms(r), stays: d.verb == Send && m.whole && m.readsLog()}
+	m.typing = &typing{label: label, deed: d, act: a, confirm: d.confirms(r, m.readsChanges()), stays: d.verb == Send && m.whole && m.readsLog()}
 	m.line.set("")
 }
 
@@ -329,6 +344,10 @@ func (m *model) enter(t *typing) tea.Cmd {
 	}
 	if !t.stays {
 		m.typing = nil
+	}
+	if v := t.deed.verb; m.readsChanges() && (v == Merge || v == Return || v == Approve || v == Deny) {
+		m.whole = m.next(1, func(r row) bool { return r.merges || r.request != "" && r.changes })
+		m.changing = m.whole
 	}
 	act, text := t.act, m.line.submit()
 	if t.more != nil {

@@ -219,6 +219,9 @@ func (m *model) take(n news) {
 	for i := range m.lists {
 		m.lists[i].set(n.scene.rows[i])
 	}
+	if m.readsChanges() && m.chosen().key == "" { // nothing is left to decide
+		m.whole, m.changing = false, false
+	}
 	if i := slices.IndexFunc(m.lists[membersOf].shown(), func(r row) bool { return r.key == m.member }); m.member != "" && i >= 0 {
 		m.lists[membersOf].choose(i)
 		m.member = ""
@@ -300,13 +303,14 @@ func (m *model) readChanges() tea.Cmd {
 // about returns what there is to read about the chosen row.
 func (m *model) about() string {
 	r := m.chosen()
+	text := m.asked[r.request]
+	if r.request == "" {
+		text = ""
+	}
 	if m.readsChanges() && m.diffOf == r.key {
-		return cmp.Or(m.diff, "reading the changes…")
+		return strings.TrimLeft(text+"\n\n", "\n") + cmp.Or(m.diff, "reading the changes…")
 	}
-	if text := m.asked[r.request]; r.request != "" && text != "" {
-		return text
-	}
-	return r.about
+	return cmp.Or(text, r.about)
 }
 
 // start does acts outside of the model, one after another. One that fails keeps the others from nothing.

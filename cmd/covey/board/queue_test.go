@@ -153,8 +153,84 @@ func TestChanges(t *testing.T) {
 	b.shows("d diff")
 	b.press("d")
 	b.shows("+new 1")
-	if got := strings.Join(asked, " "); got != "2 1 10 1 2 1 1" {
+	if got := strings.Join(asked, " "); got != "2 1 10 1 10 1 1" {
 		t.Errorf("it has read %s", got)
+	}
+}
+
+// TestKeysOfAReview: ten tasks, of which four are sent back and one with a false alarm is merged, take at most 25 keys besides the
+// reasons, with the changes of each on the screen when it is decided. What was left open comes round again.
+func TestKeysOfAReview(t *testing.T) {
+	b := newBoard(t, 80, 24)
+	b.changes = func(task, _ string) (string, error) { return "changes of " + task + "\n", nil }
+	lines := []events.Line{teamtest.Line(1, "", "team_started", `{"goal":"Ship it","members":["lead","ana"]}`)}
+	merge := func(n int, state string) events.Line {
+		return teamtest.Line(20, "", "merge", fmt.Sprintf(`{"id":"%d","member":"ana","branch":"b%[1]d","commit":"c","tasks":["%[1]d"],"title":"Do %[1]d","into":"main","state":%q}`, n, state))
+	}
+	for n := 1; n <= 10; n++ {
+		hints := "[]"
+		if n%2 == 0 {
+			hints = `[{"kind":"x","mark":true,"word":"tests removed","text":"Gone."}]`
+		}
+		lines = append(lines,
+			teamtest.Line(2, "", "task", fmt.Sprintf(`{"op":"completed","task":{"id":"%d","subject":"Do %[1]d","status":"completed","owner":"ana"}}`, n)),
+			merge(n, "waiting"), teamtest.Line(3, "", "work_hints", fmt.Sprintf(`{"merge":"%d","commit":"c","hints":%s,"size":{"files":1,"added":1}}`, n, hints)))
+	}
+	b.sees(lines...)
+	pressed, reason := 0, "No, see the first line."
+	press := func(names ...string) {
+		pressed += len(names)
+		b.press(names...)
+	}
+	decided := map[string]string{"2": "returned", "4": "returned", "6": "", "8": "returned", "10": "merged"}
+	press("enter")
+	for _, id := range []string{"2", "4", "6", "8", "10"} {
+		b.shows("changes of " + id)
+		switch decided[id] {
+		case "returned":
+			press("r")
+			b.press(reason)
+			press("enter")
+		case "merged":
+			press("m", "y", "enter")
+		default:
+			press("n") // later
+		}
+		if id != "4" && decided[id] != "" { // that one is still listed when the next is decided about
+			var n int
+			_, _ = fmt.Sscan(id, &n)
+			b.sees(merge(n, decided[id]))
+		}
+	}
+	for _, id := range []string{"1", "3", "5", "7", "9"} {
+		b.shows("changes of " + id)
+		press("n")
+	}
+	press("M")
+	b.shows("merge 5 pieces of work without marks: 1")
+	press("enter")
+	b.sees(merge(4, "returned"))
+	for n := 1; n < 10; n += 2 {
+		b.sees(merge(n, "merged"))
+	}
+	b.shows("changes of 6")
+	press("r")
+	b.press(reason)
+	press("enter")
+	b.sees(merge(6, "returned"))
+	b.hides("changes of", "Esc back")
+	var acts []string
+	for _, a := range b.acts {
+		acts = append(acts, string(a.Verb)+" "+a.Task)
+		if a.Verb == Return && a.Text != reason {
+			t.Errorf("%+v", a)
+		}
+	}
+	if got := strings.Join(acts, ", "); got != "send back 2, send back 4, send back 8, merge 10, merge unmarked , send back 6" {
+		t.Errorf("it did %s", got)
+	}
+	if t.Logf("%d keys", pressed); pressed > 25 {
+		t.Errorf("it took %d keys", pressed)
 	}
 }
 

@@ -123,16 +123,19 @@ func (d deed) act(r row) Act {
 }
 
 // confirms returns the word that a person has to type before a deed that accepts work with marks: what is to
-// be looked at first must not be passed over by two quick keys. Empty: Enter is enough.
-func (d deed) confirms(r row) string {
-	if r.marked && (d.verb == Merge || d.verb == Approve) {
-		return string(d.verb)
+// be looked at first must not be passed over by two quick keys. A letter is enough from who reads its changes. Empty: Enter is.
+func (d deed) confirms(r row, reads bool) string {
+	switch {
+	case !r.marked || d.verb != Merge && d.verb != Approve:
+		return ""
+	case reads:
+		return "y"
 	}
-	return ""
+	return string(d.verb)
 }
 
 // question is what a person is asked before an act with a row.
-func (d deed) question(a Act, r row) string {
+func (d deed) question(a Act, r row, reads bool) string {
 	about := a.Request + " of " + r.member
 	switch {
 	case a.Task != "":
@@ -147,7 +150,10 @@ func (d deed) question(a Act, r row) string {
 		ask = "ask again about"
 	}
 	text := ask + " " + term.PlainLine(about)
-	if word := d.confirms(r); word != "" {
+	switch word := d.confirms(r, reads); {
+	case word != "" && reads:
+		return "⚠ " + text + " with its marks? Type " + word + ": "
+	case word != "":
 		return "⚠ " + text + "? Read its marks (d shows its diff), then type " + word + ": "
 	}
 	switch d.typed {

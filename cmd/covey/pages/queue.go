@@ -32,6 +32,8 @@ type Piece struct {
 	Gates       []gateSign
 	Hints       []hints.Hint // marks first
 	Decide      bool         // it waits for a person
+	Over        bool         // it is decided: merged, dropped, or back with its author
+	Ended       time.Time    // with Over, since when
 }
 
 // Version names the piece as it is now, so that nobody decides about another one than was shown.
@@ -48,55 +50,35 @@ func (p Piece) Clean() bool {
 	return p.Decide && p.Commit != "" && p.Size.Files > 0 && len(p.Marks()) == 0
 }
 
-// Queue returns the pieces of work of a team: those with marks first, else in the order of their tasks,
-// so that a row keeps its place whatever becomes of it. over are those that were decided before the oldest
-// one that still waits.
-func Queue(s *view.State, w view.Works) (list, over []Piece) {
+// Queue returns the pieces of work of a team, in the order of a review queue: it does not change with what
+// becomes of them.
+func Queue(s *view.State, w view.Works) (list []Piece) {
 	asked := map[string]*view.Request{}
 	for _, r := range s.Requests {
 		if r.Open() && r.To == actors.Operator && (r.Kind == requests.AskApproval || r.Kind == requests.AskMerge) {
 			asked[r.ID] = r
 		}
 	}
-	var round time.Time // when the oldest one that waits was finished; zero: none waits
-	var done []Piece
-	ended := map[string]time.Time{}
 	seen := map[string]bool{}
 	for _, m := range slices.Backward(s.Merges) {
 		one := pieceOf(s, w, m, asked)
-		switch {
-		case seen[one.Key], one.Task != "" && w.Merges[one.Task] != m: // there is newer work
+		if seen[one.Key] || one.Task != "" && w.Merges[one.Task] != m { // there is newer work
 			continue
-		case m.State.Over():
-			done = append(done, one)
-			ended[one.Key] = m.Updated
-		default:
-			list = append(list, one)
-			if one.Decide && (round.IsZero() || m.Created.Before(round)) {
-				round = m.Created
-			}
 		}
+		list = append(list, one)
 		seen[one.Key] = true
 	}
 	for _, r := range s.Requests {
-		if t := s.Task(r.Task); asked[r.ID] != nil && t != nil && !slices.ContainsFunc(list, func(p Piece) bool { return p.Task == t.ID }) {
+		if t := s.Task(r.Task); asked[r.ID] != nil && t != nil && !slices.ContainsFunc(list, func(p Piece) bool { return p.Task == t.ID && !p.Over }) {
+			list = slices.DeleteFunc(list, func(p Piece) bool { return p.Task == t.ID })
 			list = append(list, Piece{
 				Key: t.ID, Task: t.ID, Member: r.Member, Title: t.Subject, Ask: r.ID, Decide: true, Word: "awaits approval", Class: "wait",
 				Gates: signs(w.Gates[t.ID], shownGates), Hints: w.Hints(s, t),
 			})
 		}
 	}
-	for _, one := range done {
-		if round.IsZero() || ended[one.Key].Before(round) {
-			over = append(over, one)
-		} else {
-			list = append(list, one)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b Piece) int {
-		return api.InQueue(len(a.Marks()), len(b.Marks()), a.Task, b.Task)
-	})
-	return list, over
+	slices.SortStableFunc(list, func(a, b Piece) int { return api.InQueue(a.Hints, b.Hints, a.Task, b.Task) })
+	return list
 }
 
 // pieceOf returns finished work as a piece. It takes the question about it from asked.
@@ -105,6 +87,7 @@ func pieceOf(s *view.State, w view.Works, m *view.Merge, asked map[string]*view.
 	one := Piece{
 		Key: "of " + m.Member, Member: m.Member, Title: m.Title, Into: m.Into, Commit: m.Commit, Merge: m.State, Reason: m.Reason, Size: m.Size,
 		Hints: m.Hints, Decide: m.State.Stands(), Word: word, Class: classOf(style),
+		Over: m.State.Over() || m.State == tasks.MergeReturned, Ended: m.Updated,
 	}
 	if len(m.Tasks) > 0 {
 		one.Task, one.Key = m.Tasks[0], m.Tasks[0]
@@ -132,10 +115,21 @@ func isPiece(s *view.State, n api.Need) bool {
 	return n.Kind == api.NeedsMerge || n.Kind == api.NeedsDecision
 }
 
-// review is the queue of the work that a person reviews.
+// review is the queue of the work that a person reviews. What is decided is folded, but for what an open page
+// shows among the others.
 func (d *Drawing) review() *Section {
 	s := &Section{ID: "review", Class: "review", Title: "Review"}
-	list, over := Queue(d.State, d.State.Works())
+	var list, over []Piece
+	for _, p := range Queue(d.State, d.State.Works()) {
+		if p.Over && !d.Places[p.Key] {
+			over = append(over, p)
+			continue
+		}
+		list = append(list, p)
+		if d.Places != nil {
+			d.Places[p.Key] = true
+		}
+	}
 	if len(list)+len(over) == 0 {
 		s.Class = "review empty"
 		return s
@@ -160,7 +154,8 @@ func (d *Drawing) review() *Section {
 	s.Head = d.drawn("review-head", "review-head", head)
 	s.Open = len(list)
 	if n := min(len(over), d.most.Merges); n > 0 {
-		s.Fold = fmt.Sprintf("%d before", len(over))
+		s.Fold = fmt.Sprintf("%d decided", len(over))
+		slices.SortStableFunc(over, func(a, b Piece) int { return b.Ended.Compare(a.Ended) })
 		list = append(list, over[:n]...)
 	}
 	for _, p := range list {

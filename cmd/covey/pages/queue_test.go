@@ -38,64 +38,78 @@ func step(n int, state string) string {
 	return fmt.Sprintf(`{"id":"%d","member":"ana","tasks":["%[1]d"],"title":"Do %[1]d","from":"before %[1]d","commit":"c","state":"%s","created":"2026-11-25T12:00:0%[1]dZ","updated":"2026-11-25T13:00:00Z"}`, n, state)
 }
 
-// Marked pieces come first; else a row keeps its place, whatever becomes of it, as long as something waits
-// that was there before. Only what was looked at, and has no marks, can be merged with others.
+// Pieces with marks of their own come first; else the order is that of tasks, whatever becomes of other pieces. What is
+// decided is in parentheses. Only what was looked at, and has no marks, can be merged with others.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	marks := `work_hints {"merge":"3","hints":[{"kind":"x","mark":true,"word":"tests removed"}],"size":{"files":1}}`
 	notes := `work_hints {"merge":"2","hints":[{"kind":"x","word":"a note"}],"size":{"files":1}}`
+	upon := `work_hints {"merge":"4","brings":["3"],"size":{"files":1}}`
+	brings := `work_hints {"merge":"4","hints":[{"kind":"brings","mark":true,"word":"brings other work"}],"size":{"files":1}}`
 	unread := `merge {"id":"4","member":"ana","tasks":["4"],"commit":"other","state":"waiting"}`
 	asks := `request {"id":"r1","kind":"approval","member":"ana","to":"operator","payload":{"task_id":"5"},"state":"open"}`
 	five := `task {"op":"claimed","task":{"id":"5","subject":"Do 5","status":"in_progress","owner":"ana"}}`
 	for name, tc := range map[string]struct {
 		lines []string
 		want  string
-		over  int
 	}{
-		"waiting":           {nil, "1+ 2+ 3+ 4+", 0},
-		"a mark":            {[]string{marks}, "3 1+ 2+ 4+", 0},
-		"a note":            {[]string{notes}, "1+ 2+ 3+ 4+", 0},
-		"not looked at":     {[]string{unread}, "1+ 2+ 3+ 4", 0},
-		"merged in between": {[]string{"merge " + step(2, "queued"), "merge " + step(2, "merged")}, "1+ 2 3+ 4+", 0},
+		"waiting":           {nil, "1+ 2+ 3+ 4+"},
+		"a mark":            {[]string{marks}, "3 1+ 2+ 4+"},
+		"a mark, sent back": {[]string{marks, "merge " + step(3, "returned")}, "(3) 1+ 2+ 4+"},
+		"builds on it":      {[]string{marks, upon, "merge " + step(3, "returned")}, "(3) 1+ 2+ 4"},
+		"brings marked":     {[]string{brings}, "1+ 2+ 3+ 4"},
+		"a note":            {[]string{notes}, "1+ 2+ 3+ 4+"},
+		"not looked at":     {[]string{unread}, "1+ 2+ 3+ 4"},
+		"merged in between": {[]string{"merge " + step(2, "queued"), "merge " + step(2, "merged")}, "1+ (2) 3+ 4+"},
 		"all decided": {[]string{
 			"merge " + step(1, "merged"), "merge " + step(2, "dropped"), "merge " + step(3, "merged"), "merge " + step(4, "returned"),
-		}, "4", 3},
-		"an approval": {[]string{five, asks}, "1+ 2+ 3+ 4+ 5", 0},
-		"newer work":  {[]string{`merge {"id":"9","member":"ana","tasks":["2"],"state":"held"}`}, "1+ 2 3+ 4+", 0},
+		}, "(1) (2) (3) (4)"},
+		"an approval": {[]string{five, asks}, "1+ 2+ 3+ 4+ 5"},
+		"newer work":  {[]string{`merge {"id":"9","member":"ana","tasks":["2"],"state":"held"}`}, "1+ 2 3+ 4+"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := queued(t, tc.lines...)
-			list, over := Queue(s, s.Works())
 			var got []string
-			for _, p := range list {
-				got = append(got, p.Key+strings.Repeat("+", map[bool]int{true: 1}[p.Clean()]))
+			for _, p := range Queue(s, s.Works()) {
+				word := p.Key + strings.Repeat("+", map[bool]int{true: 1}[p.Clean()])
+				if p.Over {
+					word = "(" + word + ")"
+				}
+				got = append(got, word)
 			}
-			if strings.Join(got, " ") != tc.want || len(over) != tc.over {
-				t.Errorf("%q and %d before, want %q and %d", got, len(over), tc.want, tc.over)
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-// A page that is open has the rows of the queue where they were, and only the row that changed is drawn anew.
+// A page that is open has the rows of the queue where they were, and only the row that changed is drawn anew. One that is
+// opened has in a fold what is decided.
 func TestQueueKeepsPlaces(t *testing.T) {
 	t.Parallel()
-	rows := func(s *view.State) (ids []string) {
-		d := Drawing{State: s, Templates: Templates("")}
+	places := map[string]bool{}
+	rows := func(s *view.State, places map[string]bool) (ids []string) {
+		d := Drawing{State: s, Templates: Templates(""), Places: places}
 		list, err := d.Sections()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range list[slices.IndexFunc(list, func(s *Section) bool { return s.ID == "review" })].Rows {
+		for _, r := range list[slices.IndexFunc(list, func(s *Section) bool { return s.ID == "review" })].Shown() {
 			ids = append(ids, r.ID)
 		}
 		return ids
 	}
-	before := rows(queued(t))
+	before := rows(queued(t), places)
 	for _, state := range []string{"queued", "testing", "held", "returned", "merged", "dropped"} {
-		if after := rows(queued(t, "merge "+step(2, state))); !slices.Equal(before, after) {
+		s := queued(t, "merge "+step(2, state))
+		if after := rows(s, places); !slices.Equal(before, after) {
 			t.Errorf("%s: %q after %q", state, after, before)
+		}
+		decided := map[string]bool{"returned": true, "merged": true, "dropped": true}
+		if fresh := rows(s, map[string]bool{}); slices.Contains(fresh, "piece-2") == decided[state] {
+			t.Errorf("%s: a page that is opened shows %q", state, fresh)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func TestStory(t *testing.T) {
 	want := []string{
 		"done 2 of 3", "merged 1 of 2", "1 sent back", "0 refused", "Asked: Ease it",
 		"**Open**\n- **plan** ana: covey inbox show r2: a plan\n- **not done** 1 task: 2\n",
-		"**Look at first**\n- **task 1** ⚠ tests removed: Gone. (a\\_test.go:3)\n- **task 3** ⚠ tests removed", "- **task 3** file deleted: A file is gone.\n",
+		"**Hints in what is decided**\n- **task 1, 3** ⚠ tests removed: Gone. (a\\_test.go:3)\n", "- **task 3** file deleted: A file is gone.\n",
 		"- **denied** Bash: git push origin of ana, by the rule Bash(git push\\*), 2 times\n", "- **denied** Write of ana, by nobody who could be asked\n",
 		"- **sent back** task 1 of ana, by a person: no test\n",
 		"**People decided**\n- **merged** task 3 (Revise)\n- **sent back** the work on task 1\n- **denied** ana: ana asks to use Bash (never)\n",

@@ -75,6 +75,9 @@ type Drawing struct {
 	Trouble   string             // why the journal cannot be read further
 	Templates *template.Template // of Templates
 	Form      string             // the token of the forms; empty: there are no forms
+	// Places are the keys of the pieces of work that an open page has among those which wait: they keep their
+	// places when they are decided. A drawing adds those that wait. Nil: all that is decided is folded.
+	Places map[string]bool
 	// Before are the rows of an earlier Drawing with the same templates. Those whose data are the
 	// same are not drawn again.
 	Before Rows

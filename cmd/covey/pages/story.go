@@ -69,7 +69,7 @@ func (r *report) story() story {
 	for _, n := range h.Moved {
 		t.Notes = append(t.Notes, n.Text)
 	}
-	for _, p := range []part{r.openPart(), r.lookPart(), r.refusedPart(), r.decidedPart(), r.mergedPart(), r.memberPart()} {
+	for _, p := range []part{r.openPart(), r.lookPart(false), r.refusedPart(), r.decidedPart(), r.mergedPart(), r.lookPart(true), r.memberPart()} {
 		if len(p.Rows) > 0 {
 			t.Parts = append(t.Parts, p)
 		}
@@ -117,21 +117,25 @@ func (r *report) openPart() part {
 	return p
 }
 
-// lookPart lists the marks of all work, first of what is not merged, and the notes after them. Those that later work has from the
-// work that it contains are one.
-func (r *report) lookPart() part {
+// lookPart lists the marks of work that is over or was sent back, or else of what is not, and the notes after them. Those that later work has
+// from the work that it contains are one.
+func (r *report) lookPart(over bool) part {
 	p := part{Title: "Look at first", Rest: "covey review"}
+	if over {
+		p.Title = "Hints in what is decided"
+	}
 	w := r.State.Works()
-	for _, pass := range []struct{ over, mark bool }{{false, true}, {true, true}, {false, false}, {true, false}} {
+	for _, mark := range []bool{true, false} {
 		found := map[string]int{} // the row of a hint
 		var ids [][]string
 		before := len(p.Rows)
 		for _, t := range shown(r.State) {
-			if isOver(w, t) != pass.over {
+			back := w.Merges[t.ID] != nil && w.Merges[t.ID].State == tasks.MergeReturned
+			if (isOver(w, t) || back) != over {
 				continue
 			}
 			for _, h := range w.Hints(r.State, t) {
-				if h.Mark != pass.mark {
+				if h.Mark != mark {
 					continue
 				}
 				text, class := h.String(), map[bool]string{true: "bad", false: "quiet"}[h.Mark]

@@ -27,6 +27,7 @@ type board struct {
 	rows     pages.Rows // of the last drawing
 	kept     []*pages.Section
 	about    drawnOf // what kept was drawn of
+	places   map[string]bool
 }
 
 // drawnOf stands for what the sections of tasks, merges and mail are drawn of.
@@ -58,6 +59,7 @@ const (
 func (b *board) all() ([]*section, uint64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.places, b.kept, b.drawn = map[string]bool{}, nil, nil // a page that is opened has all that is decided in the fold
 	err := b.draw()
 	return b.sections, b.version, err
 }
@@ -128,7 +130,7 @@ func (b *board) draw() error {
 		d := pages.Drawing{
 			State: s, Now: now.Status, Stopped: now.Absent != nil, Trouble: troubleText(now.Trouble),
 			Templates: b.tmpl, Form: b.form,
-			Before: b.rows, Kept: b.kept,
+			Before: b.rows, Kept: b.kept, Places: b.places,
 		}
 		fresh, err = d.Sections()
 		b.rows = d.Rows()

@@ -127,7 +127,7 @@ func queue(t *testing.T, b browser, bin string) {
 	p.audit()
 	p.do(chromedp.EmulateViewport(1280, 900))
 	p.press("m") // asks, because the comment would be lost
-	if got := value[string](p, "document.activeElement.textContent"); got != "Merge into main all the same" {
+	if got := value[string](p, "document.activeElement.textContent"); !strings.Contains(got, "1 comment would be lost") {
 		t.Errorf("m leads to %q", got)
 	}
 	p.do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"))

@@ -23,7 +23,7 @@ var errNoReason = errors.New("say what is to be changed")
 
 // pieces returns the review queue.
 func (p *Page) pieces() (list []pages.Piece) {
-	p.feed.Read(func(now termview.Now) { list, _ = pages.Queue(now.State, now.State.Works()) })
+	p.feed.Read(func(now termview.Now) { list = pages.Queue(now.State, now.State.Works()) })
 	return list
 }
 
@@ -175,12 +175,8 @@ func named(key string) string {
 
 // nextPiece returns the page of the piece of work that waits for a person after that of a task; the page of that task if none does.
 func (p *Page) nextPiece(task string) string {
-	queue := p.pieces()
-	at := slices.IndexFunc(queue, func(one pages.Piece) bool { return one.Task == task })
-	for i := range queue {
-		if one := queue[(at+1+i)%len(queue)]; one.Decide && one.Task != "" && one.Task != task {
-			return "/task/" + url.PathEscape(one.Task)
-		}
+	if _, after := p.beside(task); after != nil {
+		task = after.Task
 	}
 	return "/task/" + url.PathEscape(task)
 }

@@ -143,15 +143,15 @@ func (t *taskLive) isAbout(e events.Event) bool {
 // wake implements live.
 func (t *taskLive) wake() <-chan struct{} { return t.reviewed }
 
-// beside returns the pieces of work before and after a task in the review queue, those that have pages.
+// beside returns the pieces of work that wait for a person before and after a task in the review queue, which goes round.
+// Those without pages are left out.
 func (p *Page) beside(task string) (before, after *pages.Piece) {
-	queue := slices.DeleteFunc(p.pieces(), func(one pages.Piece) bool { return one.Task == "" })
+	queue := slices.DeleteFunc(p.pieces(), func(one pages.Piece) bool {
+		return one.Task == "" || !one.Decide && one.Task != task
+	})
 	i := slices.IndexFunc(queue, func(one pages.Piece) bool { return one.Task == task })
-	if i > 0 {
-		before = &queue[i-1]
-	}
-	if i >= 0 && i+1 < len(queue) {
-		after = &queue[i+1]
+	if n := len(queue); n > 1 || n == 1 && i < 0 {
+		before, after = &queue[(max(i, 0)+n-1)%n], &queue[(i+1)%n]
 	}
 	return before, after
 }

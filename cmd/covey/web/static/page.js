@@ -106,7 +106,8 @@
     if (!it) return;
     if (it.matches("summary")) {
       it.parentElement.open = true;
-      it.parentElement.querySelector("input:not([type=hidden]), button").focus();
+      const box = it.parentElement; // what loses something is not under the next key
+      (box.querySelector("[tabindex]") || box.querySelector("input:not([type=hidden]), button")).focus();
     } else if (it.matches("a, .yes") || it.closest(".piece:not(.marked)")) it.click(); else it.focus();
   };
   // Rows that are chosen are merged together, whichever has the focus.
@@ -150,8 +151,11 @@
   document.addEventListener("htmx:after:swap", () => { trim(); ages(); count(); if (filter && filter.value) hide(); });
   const go = (list, step) => {
     if (list.length === 0) return;
-    const at = list.findIndex((e) => e.contains(document.activeElement));
-    const to = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : (at + step + list.length) % list.length];
+    const here = document.activeElement;
+    const at = list.findIndex((e) => e.contains(here));
+    const after = list.findIndex((e) => here.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING); // -1: none
+    const from = at >= 0 ? at + step : step > 0 ? Math.max(after, 0) : (after < 0 ? list.length : after) - 1;
+    const to = list[(from + list.length) % list.length];
     to.focus();
     to.scrollIntoView({block: "nearest"});
   };
