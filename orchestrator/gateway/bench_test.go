@@ -1,13 +1,17 @@
 package gateway
 
 import (
+	"bufio"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -26,12 +30,7 @@ func BenchmarkPass(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	to, err := url.Parse(r.web.URL)
-	if err != nil {
-		b.Fatal(err)
-	}
-	bare := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(pr *httputil.ProxyRequest) { pr.SetURL(to) }, FlushInterval: -1})
-	defer bare.Close()
+	bare := bareProxy(b, r.web.URL)
 	body := `{"model":"m","tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"` + strings.Repeat("text ", 20_000) + `"}]}`
 	once := func(at string) time.Duration {
 		req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, at+"/v1/messages", strings.NewReader(body))
@@ -53,12 +52,110 @@ func BenchmarkPass(b *testing.B) {
 	}
 	var through, past []time.Duration
 	for b.Loop() { // one after the other, so that both meet the same load
-		through, past = append(through, once(d.URL())), append(past, once(bare.URL))
+		through, past = append(through, once(d.URL())), append(past, once(bare))
 	}
+	reportAdded(b, "", through, past)
+}
+
+// reportAdded reports by how much the medians and the 99th percentiles of two series differ.
+func reportAdded(b *testing.B, of string, through, past []time.Duration) {
+	b.Helper()
 	slices.Sort(through)
 	slices.Sort(past)
 	for name, part := range map[string]int{"added-p50-ms": 50, "added-p99-ms": 99} {
-		at := len(through) * part / 100
-		b.ReportMetric(float64((through[at]-past[at]).Microseconds())/1000, name)
+		added := through[len(through)*part/100] - past[len(past)*part/100]
+		b.ReportMetric(float64(added.Microseconds())/1000, of+name)
 	}
+}
+
+// BenchmarkStreams measures what the gateway adds to a hundred streams at once, beside a bare proxy in the same run:
+// to the time until the first event of an answer, and to the way of each later event. Its rounds alternate.
+func BenchmarkStreams(b *testing.B) {
+	const streams, length, pace = 100, 50, 20 * time.Millisecond
+	var sent [streams][length]atomic.Int64 // when each event was sent, in nanoseconds of the run
+	began := time.Now()
+	r := newRig(b, func(w http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		n, _ := strconv.Atoi(req.Header.Get("Number"))
+		w.Header().Set("Content-Type", "text/event-stream")
+		tick := time.NewTicker(pace)
+		defer tick.Stop()
+		for i := range length {
+			if i > 0 {
+				<-tick.C
+				sent[n][i].Store(int64(time.Since(began)))
+			}
+			_, _ = io.WriteString(w, "data: {\"delta\":{\"text\":\"some words of an answer\"}}\n\n")
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	d := r.open(nil)
+	bare := bareProxy(b, r.web.URL)
+	body := `{"model":"m","tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"` + strings.Repeat("text ", 2000) + `"}]}`
+	round := func(at string) (first, later []time.Duration) {
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for n := range streams {
+			time.Sleep(pace / streams) // as members begin, not all at one moment
+			all.Go(func() {
+				req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, at+"/v1/messages", strings.NewReader(body))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				req.Header.Set("X-Api-Key", d.Token())
+				req.Header.Set("Number", strconv.Itoa(n))
+				sent[n][0].Store(int64(time.Since(began)))
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer resp.Body.Close()
+				took := make([]time.Duration, 0, length)
+				lines := bufio.NewScanner(resp.Body)
+				for lines.Scan() {
+					if lines.Text() != "" {
+						took = append(took, time.Since(began)-time.Duration(sent[n][len(took)].Load()))
+					}
+				}
+				if len(took) != length {
+					b.Errorf("stream %d at %s has %d events: %v", n, at, len(took), lines.Err())
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				first, later = append(first, took[0]), append(later, took[1:]...)
+			})
+		}
+		all.Wait()
+		return first, later
+	}
+	var through, past [2][]time.Duration
+	for b.Loop() {
+		for at, to := range map[string]*[2][]time.Duration{d.URL(): &through, bare: &past} { // in any order
+			first, later := round(at)
+			to[0], to[1] = append(to[0], first...), append(to[1], later...)
+		}
+	}
+	if !b.Failed() {
+		reportAdded(b, "first-", through[0], past[0])
+		reportAdded(b, "", through[1], past[1])
+	}
+}
+
+// bareProxy serves a proxy that does nothing else, and returns its URL.
+func bareProxy(b *testing.B, host string) string {
+	b.Helper()
+	to, err := url.Parse(host)
+	if err != nil {
+		b.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(pr *httputil.ProxyRequest) { pr.SetURL(to) }, FlushInterval: -1, Transport: hosts()}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex() // as the gateway, or it cuts streams off
+		proxy.ServeHTTP(w, r)
+	}))
+	b.Cleanup(server.Close)
+	return server.URL
 }

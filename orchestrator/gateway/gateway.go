@@ -54,14 +54,13 @@ func New(d Deps) *Gateway {
 // Access is what the program of a member may reach.
 type Access struct {
 	Member string
-	// Login names the account that pays, which other members may share.
-	Login string
 	// Hosts are the hosts of the models, by API as in script.API; requests of an API without one are refused.
 	Hosts map[string]Host
 	// Models are patterns of the models, as in `openai/gpt-5*`, that may be asked; empty: all.
 	Models []string
-	// PassesLogin means that the program logs in by itself: its credentials pass, and have no token.
-	PassesLogin bool
+	// PassesLogin names the account of a program that logs in by itself, which other members may share: its
+	// credentials pass, and have no token. Empty: it has a token.
+	PassesLogin string
 	// MaxRequests is how many requests with tools a turn may have; 0: any number.
 	MaxRequests int
 	// Lane records what passes, or answers in place of hosts; nil: neither.
@@ -81,7 +80,7 @@ func (g *Gateway) Open(a Access) (*Door, error) {
 	// Programs check the form of a key before they use it; this one is valid for all vendors.
 	d := &Door{gateway: g, Access: a, address: l.Addr().String(), token: "sk-covey-" + rand.Text() + rand.Text()}
 	d.proxy = &httputil.ReverseProxy{
-		Rewrite: d.rewrite, Transport: a.Lane.Transport(hosts()), FlushInterval: -1, BufferPool: buffers{},
+		Rewrite: d.rewrite, Transport: g.transport(a.PassesLogin, a.Lane, hosts()), FlushInterval: -1, BufferPool: buffers{},
 		ModifyResponse: d.answered, ErrorHandler: d.failed, ErrorLog: slog.NewLogLogger(g.deps.Log.Handler(), slog.LevelDebug),
 	}
 	g.mu.Lock()
@@ -222,5 +221,5 @@ func (d *Door) Close() {
 
 // knows reports whether a request has the door's token.
 func (d *Door) knows(r *http.Request) bool {
-	return d.PassesLogin || subtle.ConstantTimeCompare([]byte(script.KeyOf(r)), []byte(d.token)) == 1
+	return d.PassesLogin != "" || subtle.ConstantTimeCompare([]byte(script.KeyOf(r)), []byte(d.token)) == 1
 }

@@ -61,7 +61,7 @@ func (r *rig) open(edit func(*Access)) *Door {
 	r.t.Helper()
 	key := func() (string, error) { return "real-key", nil }
 	openai := Host{URL: r.web.URL + "/v1", Provider: "openai", Key: key}
-	a := Access{Member: "ana", Login: "work", Hosts: map[string]Host{
+	a := Access{Member: "ana", Hosts: map[string]Host{
 		"anthropic": {URL: r.web.URL, Provider: "anthropic", Key: key}, "chat": openai, "responses": openai,
 		"gemini": {URL: r.web.URL, Provider: "google", Key: key},
 	}}
@@ -226,7 +226,7 @@ func TestWait(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
 	})
-	ana, ben, cem := r.open(nil), r.open(func(a *Access) { a.Member = "ben" }), r.open(func(a *Access) { a.Member, a.Login = "cem", "own" })
+	ana, ben, cem := r.open(nil), r.open(func(a *Access) { a.Member = "ben" }), r.open(func(a *Access) { a.Member, a.PassesLogin = "cem", "own" })
 	for _, step := range []struct {
 		door          *Door
 		status, asked int
@@ -244,7 +244,7 @@ func TestWait(t *testing.T) {
 	mu.Lock()
 	asked, wait = 0, "0.05"
 	mu.Unlock()
-	dan := r.open(func(a *Access) { a.Login = "third" })
+	dan := r.open(func(a *Access) { a.PassesLogin = "third" })
 	for _, want := range []int{429, 200} { // the second waits a moment
 		if resp, _, err := r.ask(dan, "/v1/messages", messagesBody); err != nil || resp.StatusCode != want {
 			t.Errorf("%v, %v", resp, err)
@@ -403,43 +403,101 @@ func TestStreams(t *testing.T) {
 	all.Wait()
 }
 
-// TestOwnAgent: a model of covey's own agent keeps to the list of models, and a 429 makes all members of its login
-// wait, also those with programs, but no others.
-func TestOwnAgent(t *testing.T) {
-	asked := 0
-	r := newRig(t, func(w http.ResponseWriter, _ *http.Request) {
-		asked++
-		w.Header().Set("Retry-After", "3600")
-		w.WriteHeader(http.StatusTooManyRequests)
+// TestStreamedRequest: the host has the beginning of a request before its end is sent, and its answer passes though it
+// begins before that end and ends after it.
+func TestStreamedRequest(t *testing.T) {
+	const event = "data: 1\n\n"
+	r := newRig(t, func(w http.ResponseWriter, req *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.EnableFullDuplex()
+		begin := make([]byte, 20)
+		if _, err := io.ReadFull(req.Body, begin); err != nil || string(begin) != messagesBody[:20] {
+			t.Errorf("the host got %q, %v", begin, err)
+		}
+		_, _ = io.WriteString(w, event)
+		_ = control.Flush()
+		rest, err := io.ReadAll(req.Body)
+		if string(begin)+string(rest) != messagesBody {
+			t.Errorf("the host got the rest %q, %v", rest, err)
+		}
+		_, _ = io.WriteString(w, event)
 	})
-	ask := func(o Own) error {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.web.URL, strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := r.gate.Transport(o, http.DefaultTransport).RoundTrip(req)
-		if err == nil {
-			_ = resp.Body.Close()
-		}
-		return err
+	d := r.open(nil)
+	body, rest := io.Pipe()
+	go func() { _, _ = io.WriteString(rest, messagesBody[:40]) }()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL()+"/v1/messages", body)
+	if err != nil {
+		t.Fatal(err)
 	}
-	own := Own{Login: "work", Models: []string{"openai/gpt-*"}, Provider: "openai", Model: "gpt-5"}
-	other := own
-	other.Model = "o3"
-	if err := ask(other); err == nil || !strings.Contains(err.Error(), "does not allow the model openai/o3") || asked != 0 {
-		t.Errorf("another model: %v, %d requests", err, asked)
+	req.Header.Set("X-Api-Key", d.Token())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := ask(own); err != nil || asked != 1 {
-		t.Errorf("the first request: %v, %d requests", err, asked)
+	defer resp.Body.Close()
+	got := make([]byte, len(event))
+	if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != event {
+		t.Errorf("the answer begins with %q, %v", got, err)
 	}
-	if _, ok := errors.AsType[*agent.LimitError](ask(own)); !ok || asked != 1 {
-		t.Errorf("a request of a login that has to wait; %d requests", asked)
+	_, _ = io.WriteString(rest, messagesBody[40:])
+	_ = rest.Close()
+	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != event {
+		t.Errorf("the answer ends with %q, %v", got, err)
 	}
-	if _, ok := errors.AsType[*agent.LimitError](r.gate.await(t.Context(), "work")); !ok {
-		t.Error("a program of that login need not wait")
-	}
-	own.Login = "home"
-	if err := ask(own); err != nil || asked != 2 {
-		t.Errorf("another login: %v, %d requests", err, asked)
+}
+
+// TestOwnAgent: a model of covey's own agent keeps to the list of models, and a 429 makes all members that use its
+// key there wait, also those with programs, but no others. It does not matter whom the vendor has told.
+func TestOwnAgent(t *testing.T) {
+	for _, first := range []string{"own", "program"} {
+		t.Run(first, func(t *testing.T) {
+			asked := 0
+			r := newRig(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked++
+				w.Header().Set("Retry-After", "3600")
+				w.WriteHeader(http.StatusTooManyRequests)
+			})
+			own := Own{Models: []string{"openai/gpt-*"}, Provider: "openai", Model: "gpt-5"}
+			ask := func(o Own, key string) error {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.web.URL+"/v1/chat/completions", strings.NewReader("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Authorization", "Bearer "+key)
+				resp, err := r.gate.Transport(o, nil, http.DefaultTransport).RoundTrip(req)
+				if err == nil {
+					_ = resp.Body.Close()
+				}
+				return err
+			}
+			program := func() error {
+				d := r.open(nil)
+				_, verdict := d.Watch(t.Context())
+				if resp, _, err := r.ask(d, "/v1/messages", messagesBody); err != nil || resp.StatusCode != 429 {
+					t.Errorf("the program got %v, %v", resp, err)
+				}
+				return verdict(nil)
+			}
+			other := own
+			other.Model = "o3"
+			if err := ask(other, "real-key"); err == nil || !strings.Contains(err.Error(), "does not allow the model openai/o3") || asked != 0 {
+				t.Errorf("another model: %v, %d requests", err, asked)
+			}
+			if first == "own" {
+				if err := ask(own, "real-key"); err != nil {
+					t.Error(err)
+				}
+			} else if err := program(); err == nil {
+				t.Error("the program does not end with the limit")
+			}
+			for who, err := range map[string]error{"covey's own agent": ask(own, "real-key"), "a program": program()} {
+				if _, ok := errors.AsType[*agent.LimitError](err); !ok || asked != 1 {
+					t.Errorf("%s with that key: %v after %d requests", who, err, asked)
+				}
+			}
+			if err := ask(own, "other-key"); err != nil || asked != 2 {
+				t.Errorf("another key: %v, %d requests", err, asked)
+			}
+		})
 	}
 }

@@ -75,6 +75,9 @@ func (d *Door) pass(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	// Otherwise the server closes the body of a request when its answer begins. A host can answer before the end of the
+	// body was seen here, though it has all of it, and its stream would be cut off.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
 	d.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, q)))
 }
 
@@ -116,13 +119,7 @@ func (d *Door) admit(r *http.Request, q *request) error {
 		q.model = q.look.model()
 	}
 	r.Body = q.look
-	if err := allowed(d.Models, q.host.Provider, q.model); err != nil {
-		return err
-	}
-	if d.Lane.Replays() {
-		return nil
-	}
-	return d.gateway.await(r.Context(), d.Login)
+	return allowed(d.Models, q.host.Provider, q.model)
 }
 
 // allowed returns why a model may not be asked; nil: it may.
@@ -142,9 +139,11 @@ func (q *request) name() string { return nameOf(q.host.Provider, q.model) }
 // nameOf returns the name of a model with its provider.
 func nameOf(provider, model string) string { return strings.TrimPrefix(provider+"/"+model, "/") }
 
-// refuse answers a request that does not leave, and ends the turn for that reason.
+// refuse answers a request that does not leave, and ends the turn for that reason if it asks a model.
 func (d *Door) refuse(w http.ResponseWriter, api script.API, err error) {
-	d.judge(err)
+	if api.Name != "" {
+		d.judge(err)
+	}
 	said := &agent.APIError{Type: "invalid_request", Message: err.Error()}
 	if own, ok := errors.AsType[*agent.APIError](err); ok {
 		said = own
@@ -175,7 +174,7 @@ func (d *Door) rewrite(pr *httputil.ProxyRequest) {
 	}
 	pr.Out.URL.Scheme, pr.Out.URL.Host, pr.Out.Host = base.Scheme, base.Host, base.Host
 	pr.Out.URL.Path, pr.Out.URL.RawPath = base.Path+path, ""
-	if d.PassesLogin {
+	if d.PassesLogin != "" {
 		return
 	}
 	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"} {
@@ -214,7 +213,6 @@ func (d *Door) answered(resp *http.Response) error {
 		if wait > longWait { // the program may hide it for minutes
 			d.judge(&agent.LimitError{Until: d.gateway.deps.Clock.Now().Add(wait), Text: "the vendor has asked this login to wait"})
 		}
-		d.gateway.hold(d.Login, wait)
 	case kind == "text/html":
 		d.note("%s answered %s and a page (%s), which is not the API; is its URL right, or is a proxy between?", q.host.URL, resp.Status, kind)
 	case resp.StatusCode/100 == 3:
@@ -247,11 +245,10 @@ func (d *Door) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // nobody reads it
 	}
-	if miss, ok := errors.AsType[*agent.APIError](err); ok { // of a recording
-		if q.api.Name != "" {
-			d.judge(miss)
-		}
-		q.api.Refuse(w, miss)
+	_, misses := errors.AsType[*agent.APIError](err) // a recording
+	_, waits := errors.AsType[*agent.LimitError](err)
+	if misses || waits {
+		d.refuse(w, q.api, err)
 		return
 	}
 	d.note("%s cannot be reached: %v", q.host.URL, err)

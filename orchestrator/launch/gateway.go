@@ -139,7 +139,7 @@ func (f *instance) route(ctx context.Context, start *offer) (url string, err err
 		return f.scripted(ctx, start, played)
 	}
 	access := gateway.Access{
-		Member: f.Member.Name, Login: accounts.LoginOf(&a), Models: member.Gateway.Models, MaxRequests: member.Limits.MaxTurns, Lane: lane,
+		Member: f.Member.Name, Models: member.Gateway.Models, MaxRequests: member.Limits.MaxTurns, Lane: lane,
 	}
 	switch {
 	case lane.Replays():
@@ -154,9 +154,11 @@ func (f *instance) route(ctx context.Context, start *offer) (url string, err err
 		if access.Hosts, err = f.launch.hosts(a, member.Gateway.PassesLogin, os.Getenv); err != nil {
 			return "", err
 		}
-		access.PassesLogin = a.Auth != configs.Key && !slices.ContainsFunc(vendors(), func(v vendor) bool {
+		if a.Auth != configs.Key && !slices.ContainsFunc(vendors(), func(v vendor) bool {
 			return slices.Contains(f.launch.preset.vendors, v.provider) && v.bearer != "" && os.Getenv(v.bearer) != ""
-		})
+		}) {
+			access.PassesLogin = accounts.LoginOf(&a)
+		}
 	}
 	if f.door, err = f.programs.deps.Gateway.Open(access); err != nil {
 		return "", err
@@ -166,7 +168,7 @@ func (f *instance) route(ctx context.Context, start *offer) (url string, err err
 	}
 	f.hideKeys(start)
 	token := f.door.Token()
-	if access.PassesLogin {
+	if access.PassesLogin != "" {
 		token = ""
 	}
 	return "", f.launch.program.gateway(start, f.door.URL(), token)

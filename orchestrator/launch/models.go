@@ -26,8 +26,8 @@ var ErrNoKey = errors.New("there is no API key")
 // maxKey is the size in bytes of the largest key file.
 const maxKey = 16 << 10
 
-// Gate is what the requests to a model pass before they leave; nil: nothing.
-type Gate func(next http.RoundTripper) http.RoundTripper
+// Gate is what the requests to a model pass before they leave, or are answered from a lane; nil: nothing.
+type Gate func(lane *recordings.Lane, next http.RoundTripper) http.RoundTripper
 
 // GateOf returns what the requests of a member's own agent to a model pass: the gateway, if the spec wants it.
 func (p *Programs) GateOf(m *members.Member, model configs.Model) Gate {
@@ -35,10 +35,10 @@ func (p *Programs) GateOf(m *members.Member, model configs.Model) Gate {
 	if !spec.On {
 		return nil
 	}
-	own := gateway.Own{
-		Login: "key of " + model.BaseURL + " " + model.KeyFile, Models: spec.Models, Provider: string(model.Provider), Model: model.Model,
+	own := gateway.Own{Models: spec.Models, Provider: string(model.Provider), Model: model.Model}
+	return func(lane *recordings.Lane, next http.RoundTripper) http.RoundTripper {
+		return p.deps.Gateway.Transport(own, lane, next)
 	}
-	return func(next http.RoundTripper) http.RoundTripper { return p.deps.Gateway.Transport(own, next) }
 }
 
 // NewModel returns a real model of a spec, which is recorded on a lane or answers from it; nil: neither.
@@ -55,8 +55,8 @@ func NewModel(m configs.Model, prices accounts.PriceList, lane *recordings.Lane,
 		config.Model, config.BaseURL, config.API = name, "http://recording.invalid", modelapi.API(api)
 	}
 	config.Through = func(next http.RoundTripper) http.RoundTripper {
-		if gate != nil && !lane.Replays() {
-			next = gate(next)
+		if gate != nil {
+			return gate(lane, next)
 		}
 		return lane.Transport(next)
 	}
