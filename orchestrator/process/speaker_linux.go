@@ -1,20 +1,14 @@
 package process
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -67,9 +61,6 @@ func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) er
 // orphans last.
 func (p *Processes) holds(member string, made socket) error {
 	look := newSearch(made)
-	if look.In(p.self) {
-		return nil
-	}
 	for _, pid := range p.startedFor(member) {
 		if look.In(pid) {
 			return nil
@@ -81,6 +72,9 @@ func (p *Processes) holds(member string, made socket) error {
 		if slices.ContainsFunc(below, func(at Process) bool { return look.In(at.PID) }) {
 			return nil
 		}
+	}
+	if look.In(p.self) {
+		return nil
 	}
 	// A hook has fewer rights than its member; a token must not give it more.
 	its := func(by Caller) bool { return by.Kind == MemberTool && by.Member == member }
@@ -147,80 +141,12 @@ func (s *fileSearch) In(pid int) bool {
 	names, err := d.Readdirnames(s.left)
 	s.left -= len(names)
 	s.hidden = s.hidden || errors.Is(err, fs.ErrPermission)
-	return slices.ContainsFunc(names, func(name string) bool {
+	for _, name := range slices.Backward(names) { // a new connection is usually among the last
 		link, err := os.Readlink(folder + "/" + name)
 		s.hidden = s.hidden || errors.Is(err, fs.ErrPermission)
-		return err == nil && link == s.link
-	})
-}
-
-// socket is an end of a TCP connection, as the kernel lists it.
-type socket struct {
-	inode string
-	uid   int // of the user whose process created it
-}
-
-// listTries bounds how often the kernel's list is read: while other connections come and go,
-// one reading of it may lack a connection.
-const listTries = 3
-
-// socketAt returns the socket at the end there of a TCP connection within this machine whose
-// other end is here. IPv6 sockets that are connected to IPv4 addresses are in the second list.
-func socketAt(here, there netip.AddrPort) (socket, error) {
-	for range listTries {
-		for _, list := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-			s, err := socketIn(list, there, here)
-			if err == nil {
-				return s, nil
-			}
-			if !errors.Is(err, errNoSocket) && !errors.Is(err, fs.ErrNotExist) { // the machine has no IPv6
-				return socket{}, err
-			}
+		if err == nil && link == s.link {
+			return true
 		}
 	}
-	return socket{}, errNoSocket
-}
-
-// Fields of a line of /proc/net/tcp after the two addresses, counted from 0.
-const (
-	tcpUser  = 4
-	tcpInode = 6
-)
-
-// socketIn finds a socket in a list of the kernel. It fails with errNoSocket if it is not there.
-func socketIn(list string, local, remote netip.AddrPort) (socket, error) {
-	f, err := os.Open(list)
-	if err != nil {
-		return socket{}, err
-	}
-	defer f.Close()
-	wide := strings.HasSuffix(list, "6")
-	ends := []byte(" " + inHex(local, wide) + " " + inHex(remote, wide) + " ")
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		_, rest, found := bytes.Cut(lines.Bytes(), ends)
-		fields := strings.Fields(string(rest))
-		if !found || len(fields) <= tcpInode || fields[tcpInode] == "0" {
-			continue
-		}
-		uid, err := strconv.Atoi(fields[tcpUser])
-		return socket{inode: fields[tcpInode], uid: uid}, err
-	}
-	return socket{}, cmp.Or(lines.Err(), errNoSocket)
-}
-
-// inHex formats an address as the kernel does: words of four bytes in the machine's
-// byte order, and the port.
-func inHex(a netip.AddrPort, wide bool) string {
-	bytes := a.Addr().AsSlice()
-	if wide {
-		all := a.Addr().As16()
-		bytes = all[:]
-	}
-	var b strings.Builder
-	for word := range slices.Chunk(bytes, 4) {
-		fmt.Fprintf(&b, "%08X", binary.NativeEndian.Uint32(word))
-	}
-	fmt.Fprintf(&b, ":%04X", a.Port())
-	return b.String()
+	return false
 }
