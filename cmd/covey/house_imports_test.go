@@ -17,6 +17,7 @@ type arrows struct{ from, to string }
 var floors = []arrows{
 	{"bus", ""},
 	{"hooks/sandbox", ""},
+	{"hooks/sandbox/proxy", "hooks/sandbox"},
 	{"hooks/proc", ""},
 	{"hooks/testkit", ""},
 	{"hooks/texts", ""},
@@ -126,10 +127,10 @@ var floors = []arrows{
 // leaves are packages that know nothing of ours but each other. All may import
 // them, save for tasks and bus, which import nothing.
 var leaves = []string{
-	"hooks/texts",   // JSON objects field by field, and short texts
-	"hooks/shell",   // command lines of a shell
-	"hooks/sandbox", // boxes around programs
-	"hooks/proc",    // programs and their process trees
+	"hooks/texts",                          // JSON objects field by field, and short texts
+	"hooks/shell",                          // command lines of a shell
+	"hooks/sandbox", "hooks/sandbox/proxy", // boxes around programs
+	"hooks/proc", // programs and their process trees
 }
 
 // wholeTeam is what tests of a room need that run a whole team. Their packages have a name

@@ -13,7 +13,7 @@ var networkFiles = map[string]string{
 	"bus/dial.go":                          "the team's own socket",
 	"bus/listen.go":                        "the team's own socket, to see whether another covey listens there",
 	"cmd/covey/doctor/doctorhooks.go":      "hosts of HTTP hooks, for covey doctor",
-	"hooks/sandbox/proxy.go":               "hosts of a sandbox's list, for the programs in it",
+	"hooks/sandbox/proxy/proxy.go":         "hosts of a sandbox's list, for the programs in it",
 	"hooks/web/endpoint.go":                "HTTP hooks and webhooks of the spec and of settings files",
 	"hooks/web/fetch.go":                   "pages that a member fetches, under its permissions",
 	"orchestrator/gateway/hosts.go":        "hosts of models, of agent programs with a gateway, which presets and variables of the operator name",

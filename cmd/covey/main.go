@@ -14,13 +14,11 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/sandbox"
 )
 
 // main runs the program with the streams of the process, and keeps its stack if it
 // crashes.
 func main() {
-	sandbox.Init() // does not return in a process that is to become a boxed program
 	c := cli.New(os.Stdin, os.Stdout, os.Stderr, thisBuild().Version)
 	c.Crash = &cli.CrashWatch{What: thisBuild().String()}
 	// Before this process has a file of its own, so that it is not taken for a crash.

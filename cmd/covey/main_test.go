@@ -11,13 +11,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestMain lets the test binary play covey, so that scripts need no build.
 func TestMain(m *testing.M) {
-	sandbox.Init()
 	testscript.Main(suite{m}, map[string]func(){
 		"covey": main, "mcpcall": mcpcall, "mcpserver": mcpserver, "fakeagent": fakeagent, "acpclient": acpclient,
 		"crasher": crasher,

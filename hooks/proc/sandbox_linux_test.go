@@ -19,7 +19,6 @@ import (
 const boxedVariable = "COVEY_TEST_BOXED"
 
 func TestMain(m *testing.M) {
-	sandbox.Init()
 	if os.Getenv(boxedVariable) != "" {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			panic(err)

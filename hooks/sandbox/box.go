@@ -33,8 +33,9 @@ type Extras struct {
 	// and must return when that is closed. Elsewhere programs reach what listens on these addresses
 	// outside of the box.
 	Listeners map[string]func(net.Listener)
-	// Refused is called for each request to a host that is not in the policy's list. It may be nil.
-	Refused func(host string)
+	// Proxy serves programs that have a list of hosts, as an HTTP proxy to these until the listener is closed; package
+	// proxy has one. Without it they reach no hosts.
+	Proxy func(l net.Listener, hosts []string)
 	// Layers is a folder in which changes of discarded folders are kept as long as their program runs;
 	// empty means os.TempDir.
 	Layers string

@@ -11,15 +11,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testkit"
 	"golang.org/x/sys/unix"
+
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // visible makes TestRefusesToStart's own process keep its memory visible.
 const visible = "COVEY_TEST_VISIBLE"
 
 func TestMain(m *testing.M) {
-	Init()
 	if os.Getenv(visible) == "" {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			panic(err)

@@ -13,9 +13,6 @@ func Probe() Support {
 	return Support{Missing: []Lacks{{"landlock", why, "use Linux, for example in a virtual machine"}}}
 }
 
-// Init does nothing.
-func Init() {}
-
 // RemoveLayers does nothing.
 func RemoveLayers(string) {}
 

@@ -10,8 +10,8 @@
 // A caller asks with Probe what the kernel can hold, makes a Box from that and from a Policy, and
 // starts commands with Box.Start instead of exec.Cmd.Start. The process must have hidden its
 // memory (PR_SET_DUMPABLE 0) before, or nothing starts: at level 1 a program has the landlock
-// domain of the thread that forked it, and could trace this thread otherwise. For level 2 main
-// must call Init first.
+// domain of the thread that forked it, and could trace this thread otherwise. For level 2
+// this program starts itself (see helper).
 //
 // Not held are bugs of the kernel, side channels, and the use of processors, memory and disks, and
 // that the command lines of processes outside can be read; at level 1 also the names and attributes of

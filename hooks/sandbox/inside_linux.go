@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,16 +18,14 @@ import (
 // arguments. Without a path it ends when the box stands.
 const helperName = "covey-box"
 
-// canHelp means that Init was called, so that this program can start itself as a helper.
-var canHelp atomic.Bool
+// Not a function that main calls, because the other packages of a large program take longer to initialise than a box
+// to make: it runs as soon as those few are initialised that this one imports.
+var _ = becomeHelped()
 
-// Init must be called first in main, and in the TestMain of tests that use level 2: for a box of
-// level 2, this program starts itself in new namespaces, and Init does not return there but becomes
-// the boxed program.
-func Init() {
-	canHelp.Store(true)
+// becomeHelped does nothing but in a process that was started to become a boxed program, where it does not return.
+func becomeHelped() (none struct{}) {
 	if len(os.Args) < 2 || os.Args[0] != helperName {
-		return
+		return none
 	}
 	runtime.LockOSThread() // restrictions are of the thread that executes the program
 	fd, err := strconv.Atoi(os.Args[1])
@@ -42,6 +39,7 @@ func Init() {
 		os.Exit(helperFailed)
 	}
 	os.Exit(0)
+	return none
 }
 
 // helperFailed is the exit code of a helper that has told why it failed.

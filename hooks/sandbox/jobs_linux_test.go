@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testkit"
 	"golang.org/x/tools/txtar"
+
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 var all = flag.Bool("all", false, "do also the jobs that take long, such as builds without a cache")

@@ -1,19 +1,13 @@
 package sandbox
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/hooks/testkit"
 )
@@ -131,71 +125,6 @@ func TestDiscard(t *testing.T) {
 	wants(t, nil, dir, "cat f", "kept\n")
 }
 
-// A list of hosts lets programs reach these, and tells of the others; servers of their own work.
-func TestNetworkList(t *testing.T) {
-	t.Parallel()
-	s := at(t, Mounts)
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip(err)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s %s\n", r.Method, r.Host) }))
-	t.Cleanup(server.Close)
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(server.URL, "http://"))
-	testkit.Must(t, err)
-	other := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(other.Close)
-	refused := make(chan string, 10)
-	dir := t.TempDir()
-	read, write := System()
-	b, err := New(Policy{Want: Best, Read: read, Write: append(write, dir), Network: NetworkList, Hosts: []string{"127.0.0.1:" + port}}, s, Extras{
-		Refused: func(host string) { refused <- host },
-		Listeners: map[string]func(net.Listener){"127.0.0.1:4711": func(l net.Listener) {
-			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "team") }))
-		}},
-	})
-	testkit.Must(t, err)
-	to := "127.0.0.1:" + port
-	curl := "curl -s --noproxy '' -m 300 "
-	wants(t, b, dir, curl+"http://"+to, "GET "+to+"\n")
-	wants(t, b, dir, curl+"-p http://"+to, "GET "+to+"\n") // -p makes a tunnel
-	wants(t, b, dir, "curl -s http://127.0.0.1:4711", "team\n")
-	wants(t, b, dir, "curl -s http://"+to+"; echo $?", "7\n") // not without the proxy
-	theirs := strings.TrimPrefix(other.URL, "http://")
-	wants(t, b, dir, curl+other.URL, "covey: sandbox: "+theirs+" may not be reached (sandbox.network.allow)\n")
-	wants(t, b, dir, curl+"-p "+other.URL+"; echo $?", "56\n")
-	for range 2 {
-		if host := <-refused; host != theirs {
-			t.Errorf("refused %s", host)
-		}
-	}
-}
-
-// The names of a list: with their ports, with wildcards, and never an address of this machine by the
-// name of somebody else.
-func TestEntry(t *testing.T) {
-	t.Parallel()
-	hosts := []string{"example.com", "*.example.org", "db:5432", "Upper.example"}
-	for address, want := range map[string]bool{
-		"example.com:443": true, "example.com:80": true, "example.com:22": false, "example.com.:443": true, "EXAMPLE.com:443": true,
-		"a.example.com:443": false, "example.org:443": false, "a.example.org:443": true, "a.b.example.org:443": true,
-		"aexample.org:443": false, "db:5432": true, "db:80": false, "upper.example:443": true, "": false, "[::1]:443": false,
-	} {
-		host, port, _ := net.SplitHostPort(address)
-		if _, ok := entry(hosts, host, port); ok != want {
-			t.Errorf("%s: %v", address, ok)
-		}
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	testkit.Must(t, err)
-	defer l.Close()
-	if _, err := dialer("*.example.com").DialContext(t.Context(), "tcp", l.Addr().String()); err == nil || !strings.Contains(err.Error(), "this machine") {
-		t.Errorf("a name led to this machine: %v", err)
-	}
-	c, err := dialer("localhost:1").DialContext(t.Context(), "tcp", l.Addr().String())
-	testkit.Must(t, err)
-	c.Close()
-}
-
 // Where the system refuses namespaces, as some do to programs in containers, it is told at once, and
 // level 1 remains: a box in a box is such a place.
 func TestRefusedNamespaces(t *testing.T) {
@@ -236,32 +165,4 @@ func playProbe() {
 		fmt.Println(err)
 	}
 	os.Exit(0)
-}
-
-// The end of a session ends the connections of its proxy, also tunnels that nobody closes.
-func TestProxyEnds(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	testkit.Must(t, err)
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	testkit.Must(t, err)
-	defer silent.Close()
-	ended := make(chan struct{})
-	go func() { serveProxy(l, []string{silent.Addr().String()}, nil); close(ended) }()
-	c, err := net.Dial("tcp", l.Addr().String())
-	testkit.Must(t, err)
-	defer c.Close()
-	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", silent.Addr())
-	buf := make([]byte, len("HTTP/1.1 200 Connection established\r\n\r\n"))
-	if _, err := io.ReadFull(c, buf); err != nil || !strings.Contains(string(buf), "200") {
-		t.Fatalf("%v %q", err, buf)
-	}
-	l.Close()
-	<-ended
-	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
-	defer cancel()
-	context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
-	if _, err := c.Read(buf); err == nil || ctx.Err() != nil {
-		t.Errorf("the tunnel is still open: %v", err)
-	}
 }

@@ -26,9 +26,6 @@ const helperPatience = 2 * time.Minute
 // startInside starts this program in new namespaces, where it makes the box and then becomes the
 // command. When startInside returns, the command has been executed.
 func (b *Box) startInside(cmd *exec.Cmd) (s *Session, err error) {
-	if !canHelp.Load() {
-		return nil, errNoInit
-	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -68,8 +65,6 @@ func (b *Box) startInside(cmd *exec.Cmd) (s *Session, err error) {
 	}
 	return s, err
 }
-
-var errNoInit = errors.New("this program does not call sandbox.Init first in main")
 
 // startHelper starts this program as a helper instead of the command, which looks as before
 // afterwards.
@@ -216,8 +211,8 @@ func (b *Box) listeners() map[string]func(net.Listener) {
 	if all == nil {
 		all = map[string]func(net.Listener){}
 	}
-	if b.policy.Network == NetworkList {
-		all[proxyAddress] = func(l net.Listener) { serveProxy(l, b.policy.Hosts, b.extras.Refused) }
+	if b.policy.Network == NetworkList && b.extras.Proxy != nil {
+		all[proxyAddress] = func(l net.Listener) { b.extras.Proxy(l, b.policy.Hosts) }
 	}
 	return all
 }
@@ -290,14 +285,12 @@ func probeNamespaces(version int, discard bool) error {
 }
 
 // namespaceCure returns what can be done about an error of probeNamespaces.
-func namespaceCure(err error) string {
+func namespaceCure() string {
 	setting := func(name, value string) bool {
 		text, err := os.ReadFile("/proc/sys/" + name)
 		return err == nil && strings.TrimSpace(string(text)) == value
 	}
 	switch {
-	case errors.Is(err, errNoInit):
-		return "call it"
 	case setting("kernel/apparmor_restrict_unprivileged_userns", "1"):
 		return "install covey's AppArmor profile, or set kernel.apparmor_restrict_unprivileged_userns to 0"
 	case setting("kernel/unprivileged_userns_clone", "0"):

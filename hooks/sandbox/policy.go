@@ -94,15 +94,15 @@ func (p Policy) check() error {
 		}
 	}
 	for _, h := range p.Hosts {
-		if _, err := path.Match(hostOf(h), ""); err != nil || hostOf(h) == "" {
+		if _, err := path.Match(HostOf(h), ""); err != nil || HostOf(h) == "" {
 			errs = append(errs, fmt.Errorf("%q is no host", h))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// hostOf returns an entry of Policy.Hosts without its port.
-func hostOf(entry string) string {
+// HostOf returns an entry of Policy.Hosts without its port.
+func HostOf(entry string) string {
 	if host, _, err := net.SplitHostPort(entry); err == nil {
 		return host
 	}

@@ -35,7 +35,7 @@ func Probe() Support {
 	s.Namespaces = s.Layers
 	if layers != nil {
 		if err := probeNamespaces(version, false); err != nil {
-			lacks("namespaces", fmt.Sprintf("namespaces cannot be used (%v)", err), namespaceCure(err))
+			lacks("namespaces", fmt.Sprintf("namespaces cannot be used (%v)", err), namespaceCure())
 		} else {
 			s.Namespaces = true
 			lacks("layers", fmt.Sprintf("folders cannot be laid over others (%v)", layers), "use Linux 5.11 or newer with overlayfs")

@@ -11,14 +11,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/testkit"
 	"golang.org/x/sys/unix"
+
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // less returns what the system supports, less than it has.
 func less(t *testing.T, landlock int, namespaces bool) Support {
 	t.Helper()
-	s := at(t, Files)
+	level := Files
+	if namespaces {
+		level = Mounts
+	}
+	s := at(t, level)
 	s.Landlock = min(s.Landlock, landlock)
 	if landlock < minLandlock {
 		s.Missing = append(s.Missing, Lacks{"landlock", "landlock is too old", "use a newer kernel"})
@@ -79,9 +84,10 @@ func TestLessSupport(t *testing.T) {
 				}
 			}
 			wants(t, b, dir, "echo x >a/f; mv a/f b/f; cat b/f; rm b/f", "x\n")
-			outside, err := run(t, b, dir, "echo x >"+filepath.Dir(dir)+"/outside")
-			if held := err != nil; held != (c.level > None) {
-				t.Errorf("a write outside: %v %s", err, outside)
+			outside := filepath.Join(filepath.Dir(dir), "outside")
+			text, _ := run(t, b, dir, "echo x >"+outside)
+			if err := os.Remove(outside); (err != nil) != (c.level > None) { // at level 2 it may be written to a folder of the box
+				t.Errorf("a write outside: %v %s", err, text)
 			}
 			for _, want := range []Want{Required, OwnMounts} {
 				p.Want = want
@@ -120,16 +126,6 @@ func TestBadPolicies(t *testing.T) {
 	}
 	if b, err := New(Policy{Want: Off}, Support{}, Extras{}); b != nil || err != nil {
 		t.Error(b, err)
-	}
-}
-
-// A kernel that refuses to make namespaces is told of, with what can be done, and level 1 remains.
-func TestNoInit(t *testing.T) {
-	canHelp.Store(false) // not parallel: others need it
-	defer canHelp.Store(true)
-	s := Probe()
-	if s.Namespaces || !strings.Contains(fmt.Sprint(s.Missing), "sandbox.Init") {
-		t.Errorf("%+v", s)
 	}
 }
 

@@ -15,3 +15,14 @@ func System() (read, write []string) {
 	}
 	return read, []string{"/dev/null", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
 }
+
+// proxyAddress is where programs of a box with a list of hosts find their proxy.
+const proxyAddress = "127.0.0.1:3128"
+
+// proxyEnv tells programs of it.
+var proxyEnv = []string{
+	"HTTP_PROXY=http://" + proxyAddress, "HTTPS_PROXY=http://" + proxyAddress, "ALL_PROXY=http://" + proxyAddress,
+	"http_proxy=http://" + proxyAddress, "https_proxy=http://" + proxyAddress, "all_proxy=http://" + proxyAddress,
+	"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
+	"NODE_USE_ENV_PROXY=1", // node reads the others only then
+}

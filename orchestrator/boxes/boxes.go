@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/sandbox"
+	"github.com/coveyteam/covey/hooks/sandbox/proxy"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -220,9 +221,9 @@ func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
 	if m.Lead {
 		key = "lead.sandbox"
 	}
-	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", m.Name), "cache", sandbox.Extras{Listeners: n.Listeners, Refused: func(host string) {
+	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", m.Name), "cache", n.Listeners, func(host string) {
 		b.deps.Tell(m.Name, events.SandboxDenied{Path: host, Access: "connect to", Key: key + ".network"})
-	}})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("its sandbox: %w", err)
 	}
@@ -275,7 +276,7 @@ func (b *Boxes) Setup(s configs.Sandbox, name, dir, line string) (*Kit, error) {
 	g := grantsOf(dir, true, b.deps.Place)
 	g.read = append(g.read, filepath.Dir(b.deps.Place.MemberSocket(name)))
 	g.read = append(g.read, scriptsOf(b.deps.Team(), dir, line)...)
-	return b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", name), "cache", sandbox.Extras{})
+	return b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", name), "cache", nil, nil)
 }
 
 // Git returns the box in which covey's own git runs in the working copy of a member, which configures it, and a folder for its
@@ -335,7 +336,7 @@ func (b *Boxes) Server() (*Kit, error) {
 	if !team.Sandbox.On() {
 		return nil, nil
 	}
-	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, b.deps.Place), filepath.Join(b.deps.Place.Dir, "boxes", "_servers"), "cache", sandbox.Extras{})
+	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, b.deps.Place), filepath.Join(b.deps.Place.Dir, "boxes", "_servers"), "cache", nil, nil)
 }
 
 // Hook returns the box in which a hook runs in a folder; nil: it has none. member is whose session it
@@ -368,7 +369,7 @@ func (b *Boxes) hook(member string, h hooks.Handler, dir string) (*Kit, error) {
 	g := grantsOf(dir, own, b.deps.Place)
 	g.read = append(g.read, filepath.Dir(b.deps.Place.MemberSocket(member)))
 	g.read = append(g.read, scriptsOf(team, dir, append([]string{h.Command}, h.Args...)...)...)
-	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", "_hooks"), "gate-cache", sandbox.Extras{})
+	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", "_hooks"), "gate-cache", nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of this hook: %w", err)
 	}
@@ -393,7 +394,7 @@ func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 	}
 	g.read = append(g.read, b.deps.Place.GateScripts(), b.deps.Place.GateSettings(), filepath.Dir(b.deps.Place.MemberSocket(member)))
 	g.read = append(g.read, scriptsOf(team, dir, append([]string{h.Command}, h.Args...)...)...)
-	kit, err := b.kit(s, g, gatesFolder(b.deps.Place), "gate-cache", sandbox.Extras{})
+	kit, err := b.kit(s, g, gatesFolder(b.deps.Place), "gate-cache", nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of gates: %w", err)
 	}
@@ -401,8 +402,9 @@ func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 	return kit, nil
 }
 
-// kit makes a box with a folder of its own, home, and a folder of caches, which is named relative to that of the state.
-func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, x sandbox.Extras) (*Kit, error) {
+// kit makes a box with a folder of its own, home, and a folder of caches, which is named relative to that of the state. refused is
+// called for each request to a host that is not in its list; it may be nil, like listeners.
+func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, listeners map[string]func(net.Listener), refused func(host string)) (*Kit, error) {
 	cache = filepath.Join(b.deps.Place.Dir, cache)
 	temp := filepath.Join(home, "tmp")
 	for _, dir := range []string{temp, cache} {
@@ -417,11 +419,13 @@ func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, x sandbox.E
 	env, modules := caches(b.deps.Environ, cache, b.proxy)
 	g.read = append(g.read, modules...)
 	policy := policyOf(s, g, b.deps.Place.Home())
-	policy.Temp, x.Layers = temp, home
+	policy.Temp = temp
 	if os.Geteuid() == 0 && b.deps.Support().Level() == sandbox.Mounts {
 		policy.Deny = append(slices.Clone(policy.Deny), ofRoot...)
 	}
-	box, err := sandbox.New(policy, b.deps.Support(), x)
+	box, err := sandbox.New(policy, b.deps.Support(), sandbox.Extras{
+		Listeners: listeners, Layers: home, Proxy: func(l net.Listener, hosts []string) { proxy.Serve(l, hosts, refused) },
+	})
 	if err != nil {
 		return nil, err
 	}

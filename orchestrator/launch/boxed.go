@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/sandbox"
+	"github.com/coveyteam/covey/hooks/sandbox/proxy"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/boxes"
 )
@@ -80,7 +81,7 @@ func (l Found) network(env []string, model string) (hosts []string, listeners ma
 		port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 		target := net.JoinHostPort(u.Hostname(), port)
 		if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
-			listeners[target] = sandbox.Forward(target)
+			listeners[target] = proxy.Forward(target)
 		} else {
 			hosts = append(hosts, target)
 		}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/testkit"
 )
 
@@ -31,7 +30,6 @@ func Main(m *testing.M, programs map[string]func(value string) int) {
 // from what this machine's git is set to, from a repository around the temporary folders,
 // and from the teams of whoever runs them, until end is called.
 func Begin(programs map[string]func(value string) int) (end func()) {
-	sandbox.Init()
 	if spec := os.Getenv(crashVariable); spec != "" {
 		os.Exit(runForCrash(spec))
 	}

@@ -1,4 +1,6 @@
-package sandbox
+// Package proxy serves what programs in a box may reach outside of it. It makes no promise of compatibility to
+// programs outside covey.
+package proxy
 
 import (
 	"bufio"
@@ -16,18 +18,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/sandbox"
 )
-
-// proxyAddress is where programs of a box with a list of hosts find their proxy.
-const proxyAddress = "127.0.0.1:3128"
-
-// proxyEnv tells programs of it.
-var proxyEnv = []string{
-	"HTTP_PROXY=http://" + proxyAddress, "HTTPS_PROXY=http://" + proxyAddress, "ALL_PROXY=http://" + proxyAddress,
-	"http_proxy=http://" + proxyAddress, "https_proxy=http://" + proxyAddress, "all_proxy=http://" + proxyAddress,
-	"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
-	"NODE_USE_ENV_PROXY=1", // node reads the others only then
-}
 
 // dialPatience is how long a connection to a host may take.
 const dialPatience = 30 * time.Second
@@ -40,9 +33,9 @@ type proxy struct {
 	tunnels map[net.Conn]bool
 }
 
-// serveProxy serves CONNECT and plain requests until the listener is closed, and then ends all of
-// its connections.
-func serveProxy(l net.Listener, hosts []string, refused func(string)) {
+// Serve serves CONNECT and plain requests to the hosts of a list (sandbox.Policy) until the listener is closed, and then
+// ends all of its connections. refused is called for each request to another host; it may be nil.
+func Serve(l net.Listener, hosts []string, refused func(string)) {
 	p := &proxy{hosts: hosts, refused: refused, tunnels: map[net.Conn]bool{}}
 	s := &http.Server{Handler: p, ReadHeaderTimeout: dialPatience}
 	_ = s.Serve(l) // the listener was closed
@@ -64,7 +57,7 @@ func (p *proxy) close() {
 func entry(hosts []string, host, port string) (string, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	i := slices.IndexFunc(hosts, func(e string) bool {
-		ok, _ := path.Match(strings.ToLower(hostOf(e)), host)
+		ok, _ := path.Match(strings.ToLower(sandbox.HostOf(e)), host)
 		_, only, err := net.SplitHostPort(e)
 		return ok && (err == nil && only == port || err != nil && (port == "443" || port == "80"))
 	})
@@ -141,7 +134,7 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request, target, by string
 	p.join(near, far, sent)
 }
 
-// Forward returns a function for Extras.Listeners that connects programs with an address outside of
+// Forward returns a function for sandbox.Extras.Listeners that connects programs with an address outside of
 // the box.
 func Forward(address string) func(net.Listener) {
 	return func(l net.Listener) {
