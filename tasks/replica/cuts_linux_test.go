@@ -287,6 +287,22 @@ func (c *cluster) call(ctx context.Context, caller int) {
 // patience is a limit for what hangs.
 const patience = 5 * time.Minute
 
+// stuck ends the test, and shows in which state servers and hosts are.
+func (c *cluster) stuck(why string) {
+	c.t.Helper()
+	for _, name := range machines[:3] {
+		const most = 8 << 10
+		text, err := os.ReadFile(filepath.Join(c.dir, name+".log"))
+		c.t.Logf("server %s, with %d MiB free (%v):\n%s", name, c.free()[name], err, text[max(0, len(text)-most):])
+	}
+	c.mu.Lock()
+	for _, h := range c.both {
+		_ = h.cmd.Process.Signal(syscall.SIGQUIT) // prints its goroutines
+	}
+	c.mu.Unlock()
+	c.t.Fatal(why)
+}
+
 // acked waits for acknowledgements.
 func (c *cluster) acked(n int) {
 	c.t.Helper()
@@ -295,8 +311,9 @@ func (c *cluster) acked(n int) {
 		case <-c.acks:
 		case <-time.After(patience):
 			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.t.Fatalf("nothing is acknowledged any more; the last error is of %s", c.refused)
+			refused := c.refused
+			c.mu.Unlock()
+			c.stuck("nothing is acknowledged any more; the last error is of " + refused)
 		}
 	}
 }
@@ -312,7 +329,7 @@ func (c *cluster) takenOver(old *hosted) {
 		select {
 		case <-changed:
 		case <-end:
-			c.t.Fatal("no host takes over")
+			c.stuck("no host takes over")
 		}
 	}
 }
@@ -342,7 +359,7 @@ func (c *cluster) whole() string {
 			return t.Leader
 		}
 	}
-	c.t.Fatal("servers that are up to date: ", err)
+	c.stuck(fmt.Sprint("not all servers are up to date: ", err))
 	return ""
 }
 
@@ -377,7 +394,7 @@ func TestNetwork(t *testing.T) {
 		c.count[f.kind]++
 		took := time.Since(begun)
 		longest[f.name] = max(longest[f.name], took)
-		t.Logf("%d %s: %s", i, f.name, took.Round(100*time.Millisecond))
+		t.Logf("%d %s: %s; %s MiB are free", i, f.name, took.Round(100*time.Millisecond), counts(c.free()))
 		if t.Failed() {
 			break
 		}
@@ -398,6 +415,15 @@ func TestNetwork(t *testing.T) {
 	compare(t, last.Tasks, c.added, c.owners)
 	t.Logf("%d tasks and %d claims were acknowledged in %d epochs, through %s; %d packets were carried and %d dropped; the longest: %s",
 		len(c.added), len(c.owners), c.now.leads(), counts(c.count), c.carried, c.dropped, counts(longest))
+}
+
+// free returns how many MiB the disks of the servers have.
+func (c *cluster) free() map[string]uint64 {
+	free := map[string]uint64{}
+	for name, d := range c.disks {
+		free[name] = d.free() >> 20
+	}
+	return free
 }
 
 // counts describes a map in the order of its keys.

@@ -65,6 +65,15 @@ func (d *disk) fill() (room func()) {
 	}
 }
 
+// free returns how many bytes there is room for.
+func (d *disk) free() uint64 {
+	var s unix.Statfs_t
+	if err := unix.Statfs(d.dir, &s); err != nil {
+		d.t.Error(err)
+	}
+	return s.Bavail * uint64(s.Bsize)
+}
+
 // powerCut replaces the file system by what is on its disk at the moment. Nothing may write to it
 // meanwhile; after, what had it open must be gone: gone makes sure of that. A file that was written
 // and not synced shows that the image is one of a power cut.

@@ -56,7 +56,7 @@ func serveHost(config string) {
 	}
 	h := &hostProcess{config: c, out: json.NewEncoder(os.Stdout), asks: make(chan ask)}
 	go h.read()
-	err := h.lead()
+	err := h.run()
 	h.tell(tell{Err: err.Error()})
 	os.Exit(3)
 }
@@ -64,6 +64,7 @@ func serveHost(config string) {
 type hostProcess struct {
 	config hostConfig
 	*tasks.Store
+	lead *replica.Lead
 	js   jetstream.JetStream
 	asks chan ask
 	mu   sync.Mutex
@@ -88,8 +89,8 @@ func (h *hostProcess) tell(t tell) {
 	_ = h.out.Encode(t) // who does not hear it sees the process end
 }
 
-// lead waits until this host leads, and returns why it does not any more.
-func (h *hostProcess) lead() error {
+// run waits until this host leads, and returns why it does not any more.
+func (h *hostProcess) run() error {
 	c := h.config
 	link, err := replica.Connect(replica.Config{Team: "crew", URL: c.URL, Creds: c.Creds, OnError: func(error) {}})
 	if err != nil {
@@ -98,7 +99,7 @@ func (h *hostProcess) lead() error {
 	path := filepath.Join(c.Dir, "tasks.db")
 	options := tasks.Options{LockTimeout: time.Minute, Backups: 2}
 	ctx := context.Background()
-	lead, err := link.Lead(ctx, replica.Candidate{
+	h.lead, err = link.Lead(ctx, replica.Candidate{
 		Holder: c.Name, Host: c.Name, Store: path, Journal: filepath.Join(c.Dir, "journal.jsonl"),
 		Prepare: func(r store.Replica) error {
 			options.Replica = r
@@ -129,9 +130,9 @@ func (h *hostProcess) lead() error {
 	if h.js, err = jetstream.New(nc); err != nil {
 		return err
 	}
-	h.tell(tell{Leads: lead.Status().Epoch})
+	h.tell(tell{Leads: h.lead.Status().Epoch})
 	go h.serve(ctx)
-	return lead.Keep(ctx, func(replica.Status) {})
+	return h.lead.Keep(ctx, func(replica.Status) {})
 }
 
 // serve answers requests, and ends the host once its store is lost, as a run ends.
@@ -170,6 +171,8 @@ func (h *hostProcess) do(ctx context.Context, a ask) (t tell, err error) {
 		}
 		t.Tasks, err = h.List(ctx)
 		return t, err
+	case "snapshot":
+		return t, h.lead.Log.Snapshot(a.Subject, store.State{Transaction: 1 << 40})
 	case "servers":
 		t.Leader, err = upToDate(ctx, h.js)
 		return t, err

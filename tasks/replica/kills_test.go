@@ -4,11 +4,15 @@ package replica_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,6 +21,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
@@ -40,10 +45,12 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
+		opts.LogFile = logOf(conf)
 		s, err := server.NewServer(opts)
 		if err != nil {
 			panic(err)
 		}
+		s.ConfigureLogger()
 		s.Start()
 		s.WaitForShutdown()
 		return
@@ -54,6 +61,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// logOf returns the path of the log of the server with that configuration.
+func logOf(conf string) string { return strings.TrimSuffix(conf, ".conf") + ".log" }
 
 // processes are three servers, each a process.
 type processes struct {
@@ -301,5 +311,84 @@ func compare(t *testing.T, all []tasks.Task, added map[string]bool, owners map[s
 	}
 	if _, is := have["of a deposed coordinator"]; is {
 		t.Error("a change of a deposed coordinator is there")
+	}
+}
+
+// TestKilledInSnapshot: what a coordinator has stored of a snapshot when it is killed is gone after the
+// next one has begun, and what is in use stays.
+func TestKilledInSnapshot(t *testing.T) {
+	p := startProcesses(t)
+	first := newHost(t, p.trial)
+	p.until("a coordinator", func() error { return first.takeOver(false) })
+	long := strings.Repeat("a long text. ", 200_000)
+	if err := first.add("a task", long); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil { // stores a snapshot
+		t.Fatal(err)
+	}
+	names := func() (subjects []string) {
+		p.until("the objects", func() error {
+			s, err := p.js.Stream(t.Context(), "OBJ_covey_crew")
+			if err != nil {
+				return err
+			}
+			info, err := s.Info(t.Context(), jetstream.WithSubjectFilter("$O.covey_crew.C.>"))
+			if err == nil {
+				subjects = slices.Sorted(maps.Keys(info.State.Subjects))
+			}
+			return err
+		})
+		return subjects
+	}
+	want := names()
+
+	leads := make(chan struct{})
+	h, err := startHost(hostConfig{Name: "same", Dir: t.TempDir(), Creds: p.trial.Creds, URL: p.trial.URL}, []string{os.Args[0]}, func(h *hosted, a tell) {
+		if a.Leads > 0 {
+			close(leads)
+		} else {
+			t.Log(h.name, a.Err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-leads
+	// A snapshot that never ends.
+	pipe := filepath.Join(t.TempDir(), "snapshot")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.send <- ask{N: 1, Do: "snapshot", Subject: pipe}
+	w, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.WriteString(long); err != nil {
+		t.Fatal(err)
+	}
+	p.until("parts of a snapshot", func() error {
+		if len(names()) == len(want) {
+			return errors.New("there are none")
+		}
+		return nil
+	})
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-h.gone
+
+	next := newHost(t, p.trial)
+	p.until("another coordinator", func() error { return next.takeOver(false) })
+	p.until("no parts that nobody needs", func() error {
+		if have := names(); !slices.Equal(have, want) {
+			return fmt.Errorf("there are %q, want %q", have, want)
+		}
+		return nil
+	})
+	if all, err := next.List(t.Context()); err != nil || len(all) != 1 || all[0].Description != long {
+		t.Errorf("the next host has %d tasks, %v", len(all), err)
 	}
 }

@@ -210,12 +210,10 @@ func (d *Lead) take(ctx context.Context, last Epoch, c Candidate) error {
 		if err := d.Log.Snapshot(c.Store, now); err != nil {
 			return err
 		}
+	} else {
+		d.Log.dropping.Go(func() { d.Log.sweepSnapshots(e.Snapshots, e.Number-1) })
 	}
 	if e.Fresh {
-		// A crash in between leaves them, and the next fresh begin does not know them.
-		for _, old := range last.Snapshots {
-			_ = d.Log.objects.drop(old.Name)
-		}
 		_ = d.Log.chain.stream.purge(ctx, e.seq)
 	}
 	if c.Fresh {

@@ -153,18 +153,17 @@ func (l *Link) streams(ctx context.Context) (records, lines *jetStream, texts *j
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	objects, err := l.js.ObjectStore(ctx, name)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		objects, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, Replicas: records.CachedInfo().Config.Replicas})
-	}
-	var stored jetstream.Stream
-	if err == nil {
-		stored, err = l.js.Stream(ctx, "OBJ_"+name)
+	stored, err := l.js.Stream(ctx, "OBJ_"+name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		_, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, Replicas: records.CachedInfo().Config.Replicas})
+		if err == nil {
+			stored, err = l.js.Stream(ctx, "OBJ_"+name)
+		}
 	}
 	if err != nil {
 		return nil, nil, nil, l.streamError(err)
 	}
-	return records, lines, &jetObjects{ObjectStore: objects, stream: &jetStream{l.js, stored, "OBJ_" + name}, bucket: name, whole: map[string]bool{}}, nil
+	return records, lines, &jetObjects{&jetStream{l.js, stored, "OBJ_" + name}, name}, nil
 }
 
 // stream returns a stream. A takeover must need nothing but the stream's own leader, so it is only
@@ -248,14 +247,14 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 			holders = append(holders, p.Name)
 		}
 	}
-	syncs := l.syncing(holders)
+	syncs, gaveUp := l.syncing(holders)
 	begun := info.State.LastSeq > 0 // so a server that has died since has been asked before
 	for _, name := range holders {
 		always, known := syncs[name]
 		switch {
 		case !known && begun && 2*len(syncs) > len(holders):
 			continue
-		case !known && len(syncs) > 0 && 2*len(syncs) < len(holders): // most do not run, and the leader has not noticed yet
+		case !known && len(syncs)+gaveUp > 0 && 2*len(syncs) < len(holders): // most do not run, and the leader has not noticed yet
 			return l.streamError(errNoLeader)
 		case !known:
 			return fmt.Errorf("%w: whether server %s syncs each write cannot be read; export %s to the team's account, as covey nats config does, "+
@@ -268,17 +267,18 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 	return nil
 }
 
-// syncing asks the servers whether they sync each write. It waits until those have answered.
-func (l *Link) syncing(names []string) map[string]bool {
-	have := map[string]bool{}
+// syncing asks the servers whether they sync each write, and waits until all have answered. gaveUp is how
+// many keep nothing any more, as those do whose disk was full.
+func (l *Link) syncing(names []string) (have map[string]bool, gaveUp int) {
+	have = map[string]bool{}
 	inbox := l.nc.NewRespInbox()
 	sub, err := l.nc.SubscribeSync(inbox)
 	if err != nil {
-		return have
+		return have, 0
 	}
 	defer sub.Unsubscribe()
 	if err := l.nc.PublishRequest(monitoring, inbox, nil); err != nil {
-		return have
+		return have, 0
 	}
 	for begun := time.Now(); time.Since(begun) < requestWait; {
 		m, err := sub.NextMsg(requestWait)
@@ -288,19 +288,24 @@ func (l *Link) syncing(names []string) map[string]bool {
 		var answer struct {
 			Server struct{ Name string }
 			Data   struct {
-				Config struct {
+				Disabled bool
+				Config   struct {
 					SyncAlways bool `json:"sync_always"`
 				}
 			}
 		}
-		if json.Unmarshal(m.Data, &answer) == nil && slices.Contains(names, answer.Server.Name) {
+		switch {
+		case json.Unmarshal(m.Data, &answer) != nil, !slices.Contains(names, answer.Server.Name):
+		case answer.Data.Disabled:
+			gaveUp++
+		default:
 			have[answer.Server.Name] = answer.Data.Config.SyncAlways
 		}
-		if !slices.ContainsFunc(names, func(n string) bool { _, ok := have[n]; return !ok }) {
+		if len(have)+gaveUp == len(names) {
 			break
 		}
 	}
-	return have
+	return have, gaveUp
 }
 
 // Examine returns the last epoch of the team, with the number 0 if none has begun, and the state of its

@@ -2,24 +2,29 @@ package replica
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/coveyteam/covey/tasks/store"
 )
 
-// objects is a store of objects as its servers show it.
+// objects is a store of objects as its servers show it. A name is a kind, a slash and what tells the
+// object from others of its kind; no name is used for another content.
 type objects interface {
 	put(name string, content io.Reader) error
 	get(name string, to io.Writer) error
 	drop(name string) error
-	names() ([]string, error)
+	// names returns the names that begin with a prefix, such as a kind and a slash. Objects that were
+	// not stored as a whole are among them.
+	names(prefix string) ([]string, error)
 }
 
 // keptSnapshots is how many snapshots are kept. A fold begins from the newest that can be read.
@@ -68,7 +73,7 @@ func (l *Log) Snapshot(path string, at store.State) error {
 	l.mu.Lock()
 	next, sent := l.epoch, l.sent
 	l.mu.Unlock()
-	s := Snapshot{Name: fmt.Sprintf("snapshot/%d-%d", next.Number, at.Transaction), After: next.start(), At: at}
+	s := Snapshot{Name: fmt.Sprintf("%s%d-%s", snapshotPrefix, next.Number, rand.Text()), After: next.start(), At: at}
 	if len(next.Snapshots) > 0 {
 		s.After = next.Snapshots[0].After
 		if next.Snapshots[0].At == at {
@@ -79,6 +84,7 @@ func (l *Log) Snapshot(path string, at store.State) error {
 	for ; known < len(sent) && sent[known].transaction <= at.Transaction; known++ {
 		s.After = sent[known].message
 	}
+	l.sweepSnapshots(next.Snapshots, next.Number)
 	if err := l.objects.put(s.Name, f); err != nil {
 		return fmt.Errorf("store a snapshot: %w", err)
 	}
@@ -99,6 +105,25 @@ func (l *Log) Snapshot(path string, at store.State) error {
 		_ = l.chain.stream.purge(context.Background(), oldest.After+1) // the next one makes up for it
 	}
 	return nil
+}
+
+// snapshotPrefix begins the names of snapshots. The number of their epoch follows.
+const snapshotPrefix = "snapshot/"
+
+// sweepSnapshots removes all snapshots but those that are known: what coordinators have left that were
+// killed while they stored one. Those of epochs after the last are none of its business.
+func (l *Log) sweepSnapshots(known []Snapshot, last uint64) {
+	names, err := l.objects.names(snapshotPrefix)
+	if err != nil {
+		return // they are only in the way
+	}
+	for _, name := range names {
+		var epoch uint64
+		_, err := fmt.Sscanf(name, snapshotPrefix+"%d-", &epoch)
+		if err == nil && epoch <= last && !slices.ContainsFunc(known, func(s Snapshot) bool { return s.Name == name }) {
+			_ = l.objects.drop(name)
+		}
+	}
 }
 
 // record stores the epoch's record again, with what has changed in it.
@@ -216,12 +241,12 @@ func (l *Log) DropText(name string) {
 
 // SweepTexts implements store.Replica.
 func (l *Log) SweepTexts(used func(name string) bool) {
-	names, err := l.objects.names()
+	names, err := l.objects.names(textPrefix)
 	if err != nil {
 		return // they are only in the way
 	}
 	for _, object := range names {
-		if name, ok := strings.CutPrefix(object, textPrefix); ok && !used(name) {
+		if name := strings.TrimPrefix(object, textPrefix); !used(name) {
 			l.DropText(name)
 		}
 	}

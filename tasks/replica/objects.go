@@ -7,12 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
 
@@ -22,75 +21,79 @@ import (
 // objectWait bounds how long an object that makes no progress is tried.
 const objectWait = time.Minute
 
-// jetObjects is an object store of JetStream. Objects are read without a consumer, for the reason
-// that readBatch has.
+// jetObjects is an object store of JetStream. The subject of an object's parts follows from its name, so
+// that those of one which was never finished are found, and each part is sent until it is stored, once.
+// Objects are read without a consumer, for the reason that readBatch has.
 type jetObjects struct {
-	jetstream.ObjectStore
-	stream *jetStream // what the objects are stored in
-	bucket string
-
-	putting sync.RWMutex // read while an object is put
-	mu      sync.Mutex
-	whole   map[string]bool // ids of the objects that this process has stored
+	*jetStream // what the objects are stored in
+	bucket     string
 }
+
+// partsOf returns the subject of an object's parts.
+func (o *jetObjects) partsOf(name string) string {
+	return "$O." + o.bucket + ".C." + objectID(name)
+}
+
+// infoOf returns the subject of an object's description.
+func (o *jetObjects) infoOf(name string) string {
+	return "$O." + o.bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+}
+
+// objectID returns the id of an object, which is part of subjects.
+func objectID(name string) string { return strings.ReplaceAll(name, "/", ".") }
 
 func (o *jetObjects) put(name string, content io.Reader) error {
-	seeker, again := content.(io.Seeker)
-	for begun := time.Now(); ; time.Sleep(retryEvery) {
-		err := o.putOnce(name, content)
-		if err != nil {
-			o.tidy()
-		}
-		if err == nil || !again || time.Since(begun) > objectWait || errors.Is(publishError(err), store.ErrRefused) {
-			return err
-		}
-		if _, err := seeker.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-	}
-}
-
-func (o *jetObjects) putOnce(name string, content io.Reader) error {
-	o.putting.RLock()
-	defer o.putting.RUnlock()
-	ctx, cancel := context.WithTimeout(context.Background(), objectWait)
-	defer cancel()
-	info, err := o.Put(ctx, jetstream.ObjectMeta{Name: name}, content)
-	if err == nil {
-		o.mu.Lock()
-		o.whole[info.NUID] = true
-		o.mu.Unlock()
+	err := o.putParts(name, content)
+	if err != nil {
+		_ = o.drop(name) // else the next sweep makes up for it
 	}
 	return err
 }
 
-// tidy removes what puts of this process have left that failed, once the servers answer: each try would
-// leave another copy, until their disks are full.
-func (o *jetObjects) tidy() {
-	o.putting.Lock()
-	defer o.putting.Unlock()
-	const random = 12 // characters of an id that are those of the process, of inboxes and of objects
-	mine := strings.TrimPrefix(nats.NewInbox(), nats.InboxPrefix)[:random]
-	begin := "$O." + o.bucket + ".C."
-	for begun := time.Now(); time.Since(begun) < objectWait; time.Sleep(retryEvery) {
-		ctx, cancel := context.WithTimeout(context.Background(), requestWait)
-		info, err := o.stream.Info(ctx, jetstream.WithSubjectFilter(begin+">"))
-		if err == nil {
-			for subject := range info.State.Subjects {
-				id := strings.TrimPrefix(subject, begin)
-				o.mu.Lock()
-				whole := o.whole[id]
-				o.mu.Unlock()
-				if err == nil && !whole && strings.HasPrefix(id, mine) {
-					err = o.stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
-				}
+func (o *jetObjects) putParts(name string, content io.Reader) error {
+	info := jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: name}, Bucket: o.bucket, NUID: objectID(name)}
+	sum := sha256.New()
+	for part, more := make([]byte, maxPart), true; more; {
+		n, err := io.ReadFull(content, part)
+		more = err == nil
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		if n > 0 {
+			sum.Write(part[:n])
+			info.Size, info.Chunks = info.Size+uint64(n), info.Chunks+1
+			err = o.send(message{subject: o.partsOf(name), data: part[:n]}, fmt.Sprint(name, "/", info.Chunks))
+			if err != nil {
+				return err
 			}
 		}
+	}
+	info.Digest = digestOf(sum)
+	data, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	return o.send(message{subject: o.infoOf(name), data: data, replace: true}, name)
+}
+
+// send stores a message. The servers know it by its id, so that it is stored once however often it is sent.
+func (o *jetObjects) send(m message, id string) error {
+	for begun := time.Now(); ; time.Sleep(retryEvery) {
+		ctx, cancel := context.WithTimeout(context.Background(), requestWait)
+		_, err := o.js.PublishMsg(ctx, m.encode(), jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
 		cancel()
 		if err == nil {
-			return
+			return nil
+		}
+		if err = publishError(err); errors.Is(err, store.ErrRefused) || time.Since(begun) > objectWait {
+			return err
 		}
 	}
+}
+
+// digestOf returns a digest in the form of object stores.
+func digestOf(sum hash.Hash) string {
+	return "SHA-256=" + base64.URLEncoding.EncodeToString(sum.Sum(nil))
 }
 
 func (o *jetObjects) get(name string, to io.Writer) error {
@@ -98,16 +101,15 @@ func (o *jetObjects) get(name string, to io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("object %s: %w", name, err)
 	}
-	subject := fmt.Sprintf("$O.%s.C.%s", o.bucket, info.NUID)
 	sum, size, next := sha256.New(), uint64(0), uint64(1)
 	to = io.MultiWriter(to, sum)
 	for begun := time.Now(); size < info.Size; {
 		before, wrong := size, error(nil)
-		err := readBatch(context.Background(), o.stream.js, o.stream.name, next, func(m message) error {
+		err := readBatch(context.Background(), o.js, o.name, next, func(m message) error {
 			_, wrong = to.Write(m.data)
 			size, next = size+uint64(len(m.data)), m.seq+1
 			return wrong
-		}, jetstreamext.GetBatchSubject(subject))
+		}, jetstreamext.GetBatchSubject(o.partsOf(name)))
 		switch {
 		case wrong != nil:
 			return wrong
@@ -119,7 +121,7 @@ func (o *jetObjects) get(name string, to io.Writer) error {
 			time.Sleep(retryEvery)
 		}
 	}
-	if have := "SHA-256=" + base64.URLEncoding.EncodeToString(sum.Sum(nil)); size != info.Size || have != info.Digest {
+	if size != info.Size || digestOf(sum) != info.Digest {
 		return fmt.Errorf("%w: object %s is not what was stored", store.ErrCorrupt, name)
 	}
 	return nil
@@ -127,10 +129,9 @@ func (o *jetObjects) get(name string, to io.Writer) error {
 
 // info returns the description of an object as the leader has it.
 func (o *jetObjects) info(name string) (info jetstream.ObjectInfo, err error) {
-	subject := fmt.Sprintf("$O.%s.M.%s", o.bucket, base64.URLEncoding.EncodeToString([]byte(name)))
 	var m message
 	for begun := time.Now(); ; time.Sleep(retryEvery) {
-		m, err = o.stream.lastOf(context.Background(), subject)
+		m, err = o.lastOf(context.Background(), o.infoOf(name))
 		if err == nil || errors.Is(err, errNone) || time.Since(begun) > objectWait {
 			break
 		}
@@ -138,24 +139,27 @@ func (o *jetObjects) info(name string) (info jetstream.ObjectInfo, err error) {
 	if err == nil {
 		err = json.Unmarshal(m.data, &info)
 	}
-	if err == nil && info.Deleted {
-		err = errNone
-	}
 	return info, err
 }
 
 func (o *jetObjects) drop(name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), requestWait)
 	defer cancel()
-	return o.Delete(ctx, name)
+	if err := o.Purge(ctx, jetstream.WithPurgeSubject(o.infoOf(name))); err != nil {
+		return err
+	}
+	return o.Purge(ctx, jetstream.WithPurgeSubject(o.partsOf(name)))
 }
 
-func (o *jetObjects) names() (names []string, err error) {
+func (o *jetObjects) names(prefix string) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestWait)
 	defer cancel()
-	list, err := o.List(ctx)
-	for _, info := range list {
-		names = append(names, info.Name)
+	info, err := o.Info(ctx, jetstream.WithSubjectFilter(o.partsOf(prefix)+">"))
+	if err != nil {
+		return nil, err
 	}
-	return names, err
+	for subject := range info.State.Subjects {
+		names = append(names, prefix+strings.TrimPrefix(subject, o.partsOf(prefix)))
+	}
+	return names, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,25 +35,44 @@ func TestFailedObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Repeat("a long text. ", 100_000)
-	if err := objects.put("whole", strings.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
-	// What nats.go does when it can clean up nothing: the chunks are there, and no object.
-	id := strings.TrimPrefix(link.nc.NewInbox(), "_INBOX.")
-	if _, err := link.js.Publish(ctx, "$O.covey_crew.C."+id, []byte(text[:1000])); err != nil {
+	if err := objects.put("text/whole", strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	failed := errors.New("the file cannot be read")
-	if err := objects.put("half", io.MultiReader(strings.NewReader(text), failingReader{failed})); !errors.Is(err, failed) {
+	if err := objects.put("text/half", io.MultiReader(strings.NewReader(text), failingReader{failed})); !errors.Is(err, failed) {
 		t.Errorf("half an object: %v", err)
 	}
 	var have bytes.Buffer
-	if err := objects.get("whole", &have); err != nil || have.String() != text {
+	if err := objects.get("text/whole", &have); err != nil || have.String() != text {
 		t.Errorf("a whole object has %d bytes, %v", have.Len(), err)
 	}
-	info, err := objects.stream.Info(ctx, jetstream.WithSubjectFilter("$O.covey_crew.C.>"))
-	if err != nil || len(info.State.Subjects) != 1 {
-		t.Errorf("there are parts of %d objects, %v", len(info.State.Subjects), err)
+	if names, err := objects.names("text/"); err != nil || !slices.Equal(names, []string{"text/whole"}) {
+		t.Errorf("there are %q, %v", names, err)
+	}
+	// As a message of which no answer comes, a part that is sent again is stored once.
+	part := message{subject: objects.partsOf("text/part"), data: []byte("part")}
+	for range 2 {
+		if err := objects.send(part, "text/part/1"); err != nil {
+			t.Error(err)
+		}
+	}
+	info, err := objects.Info(ctx, jetstream.WithSubjectFilter(part.subject))
+	if n := info.State.Subjects[part.subject]; err != nil || n != 1 {
+		t.Errorf("a part is stored %d times, %v", n, err)
+	}
+	// Tools for object stores can read them.
+	store, err := link.js.ObjectStore(ctx, "covey_crew")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown, err := store.GetString(ctx, "text/whole"); err != nil || shown != text {
+		t.Errorf("another client has %d bytes, %v", len(shown), err)
+	}
+	if err := objects.drop("text/whole"); err != nil {
+		t.Error(err)
+	}
+	if _, err := objects.info("text/whole"); !errors.Is(err, errNone) {
+		t.Errorf("an object that was dropped: %v", err)
 	}
 }
 

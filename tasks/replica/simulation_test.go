@@ -215,11 +215,13 @@ func (o *fakeObjects) drop(name string) error {
 	return nil
 }
 
-func (o *fakeObjects) names() (names []string, err error) {
+func (o *fakeObjects) names(prefix string) (names []string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for name := range o.list {
-		names = append(names, name)
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
 	}
 	return names, nil
 }
