@@ -6,3 +6,4 @@ import "errors"
 
 func fullDiskChild(string) error  { return errors.ErrUnsupported }
 func fileLimitChild(string) error { return errors.ErrUnsupported }
+func hostChild(string) error      { return errors.ErrUnsupported }

@@ -52,6 +52,7 @@ type historyLine struct {
 	At     int64   `json:"at"` // nanoseconds since the child began
 	Asked  *asked  `json:"asked,omitempty"`
 	Told   *answer `json:"told,omitempty"`
+	Acked  bool    `json:"acked,omitempty"` // servers have acknowledged a change of the call
 }
 
 // owned is the model of one task.
@@ -137,7 +138,13 @@ func historyModel() porcupine.Model {
 	return m.ToModel()
 }
 
-const historyTasks = 60
+const (
+	historyTasks   = 60
+	historyClients = 6
+)
+
+// historyMember returns the name that a client has.
+func historyMember(client int) string { return "w" + strconv.Itoa(client) }
 
 // callsBeforeKill is how many calls of a child at least are whole before it is killed. It
 // is counted, not timed: a slow machine makes few calls in a fixed time.
@@ -167,7 +174,14 @@ func TestHistory(t *testing.T) {
 			}
 		}
 	}
-	s = openAt(t, path, nil)
+	judgeHistory(t, openAt(t, path, nil), history, base, n)
+	t.Logf("%d of the calls were cut off", cut)
+}
+
+// judgeHistory checks that a history is linearizable, with what is there in the end, and that forged ones
+// are not. base is the time when it ends.
+func judgeHistory(t *testing.T, s *Store, history []porcupine.Operation, base int64, rounds int) {
+	t.Helper()
 	if err := s.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -176,10 +190,10 @@ func TestHistory(t *testing.T) {
 	if have := porcupine.CheckOperationsTimeout(model, history, time.Minute); have != porcupine.Ok {
 		t.Errorf("the history of %d calls is %s", len(history), have)
 	}
-	if len(history) < callsBeforeKill*n {
-		t.Errorf("%d calls in %d rounds: that proves little", len(history), n)
+	if len(history) < callsBeforeKill*rounds {
+		t.Errorf("%d calls in %d rounds: that proves little", len(history), rounds)
 	}
-	t.Logf("%d calls in %d rounds, %d of them cut off", len(history), n, cut)
+	t.Logf("%d calls in %d rounds", len(history), rounds)
 	if have := porcupine.CheckOperationsTimeout(model, forgedClaim(t, history), time.Minute); have != porcupine.Illegal {
 		t.Errorf("with a forged second claim the history is %s", have)
 	}
@@ -192,8 +206,8 @@ func TestHistory(t *testing.T) {
 // is the time when it begins, end when it has.
 func historyOf(t *testing.T, path string, base int64) (ops []porcupine.Operation, end int64) {
 	t.Helper()
-	// Each of its six clients may be in a call, which is one line then; a whole call is two.
-	lines := killChild(t, "history", path, 6+2*callsBeforeKill+rand.IntN(120), time.Duration(rand.IntN(4))*time.Millisecond)
+	// Each of its clients may be in a call, which is one line then; a whole call is two.
+	lines := killChild(t, "history", path, historyClients+2*callsBeforeKill+rand.IntN(120), time.Duration(rand.IntN(4))*time.Millisecond)
 	open := map[int]*porcupine.Operation{}
 	for _, text := range lines {
 		var l historyLine
@@ -277,9 +291,28 @@ func historyChild(path string) error {
 	if err != nil {
 		return err
 	}
-	h := &historian{s: s, began: time.Now(), out: json.NewEncoder(os.Stdout)}
+	began := time.Now()
+	h := &historian{s: s, out: json.NewEncoder(os.Stdout),
+		now:   func() int64 { return time.Since(began).Nanoseconds() },
+		acked: func(string) int { return 0 },
+	}
+	h.run()
+	return nil
+}
+
+// historian writes down what is asked and told.
+type historian struct {
+	s     *Store
+	now   func() int64
+	acked func(member string) int // how many changes of a member servers have acknowledged
+	mu    sync.Mutex
+	out   *json.Encoder
+}
+
+// run makes calls for ever.
+func (h *historian) run() {
 	var wg sync.WaitGroup
-	for client := range 6 {
+	for client := range historyClients {
 		wg.Go(func() {
 			for {
 				h.call(client)
@@ -287,21 +320,12 @@ func historyChild(path string) error {
 		})
 	}
 	wg.Wait()
-	return nil
-}
-
-// historian writes down what is asked and told.
-type historian struct {
-	s     *Store
-	began time.Time
-	mu    sync.Mutex
-	out   *json.Encoder
 }
 
 func (h *historian) say(l historyLine) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l.At = time.Since(h.began).Nanoseconds()
+	l.At = h.now()
 	_ = h.out.Encode(l)
 }
 
@@ -310,7 +334,7 @@ func (h *historian) say(l historyLine) {
 func (h *historian) call(client int) {
 	ctx := context.Background()
 	a := asked{
-		Op: []string{"claim", "claim", "complete", "return", "read"}[rand.IntN(5)], Member: "w" + strconv.Itoa(client),
+		Op: []string{"claim", "claim", "complete", "return", "read"}[rand.IntN(5)], Member: historyMember(client),
 		Task: strconv.Itoa(1 + rand.IntN(historyTasks)),
 	}
 	if a.Op == "complete" || a.Op == "return" {
@@ -324,8 +348,9 @@ func (h *historian) call(client int) {
 		return // 0 would mean any
 	}
 	h.say(historyLine{Client: client, Asked: &a})
+	acked := h.acked(a.Member)
 	reply := h.ask(ctx, a)
-	h.say(historyLine{Client: client, Told: &reply})
+	h.say(historyLine{Client: client, Told: &reply, Acked: h.acked(a.Member) > acked})
 }
 
 func (h *historian) ask(ctx context.Context, a asked) answer {
@@ -340,6 +365,9 @@ func (h *historian) ask(ctx context.Context, a asked) answer {
 		task, _, err = h.s.Update(ctx, as(a.Member), a.Task, Patch{Epoch: a.Epoch, Status: ptr(Completed)})
 	case "return":
 		task, _, err = h.s.Update(ctx, as(a.Member), a.Task, Patch{Epoch: a.Epoch, Status: ptr(Pending), Owner: ptr("")})
+	}
+	if errors.Is(err, ErrReplica) || err != nil && h.s.Cause() != nil {
+		return answer{Cut: true}
 	}
 	for target, word := range map[error]string{ErrOwned: "owned", ErrDone: "done", ErrStale: "stale"} {
 		if errors.Is(err, target) {

@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 		exitWith(overwrittenChild(os.Getenv(pathEnv)))
 	case "history":
 		exitWith(historyChild(os.Getenv(pathEnv)))
+	case "host":
+		exitWith(hostChild(os.Getenv(pathEnv)))
 	case "requests":
 		exitWith(requestChild(os.Getenv(pathEnv)))
 	case "full disk":

@@ -103,6 +103,7 @@ func (l *Log) begin(ctx context.Context, last, next Epoch) (Epoch, error) {
 	if err != nil {
 		return Epoch{}, fmt.Errorf("begin epoch %d: %w", next.Number, err)
 	}
-	l.chain.epoch, l.chain.last = next.Number, next.seq
+	// What this process has met as an earlier candidate, which another one deposed, is over.
+	l.chain.epoch, l.chain.last, l.chain.open, l.chain.end = next.Number, next.seq, nil, nil
 	return next, nil
 }

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		opts.LogFile = logOf(conf)
+		opts.LogFile, opts.Logtime = logOf(conf), true
 		s, err := server.NewServer(opts)
 		if err != nil {
 			panic(err)

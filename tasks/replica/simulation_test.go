@@ -419,6 +419,45 @@ func TestBeginAfterRelease(t *testing.T) {
 	}
 }
 
+// TestTakeAgain: a candidate that another one deposes while it takes over can take over later.
+func TestTakeAgain(t *testing.T) {
+	w := &world{t: t, rand: rand.New(rand.NewPCG(1, 1)), now: time.Unix(0, 0), fates: map[string]fate{}}
+	w.log, w.lines = &fakeStream{w: w, first: 1}, &fakeStream{w: w, first: 1}
+	w.objects = &fakeObjects{w: w, list: map[string][]byte{}}
+	first, dir := w.candidate(), t.TempDir()
+	take := func(meanwhile func() error) error {
+		last, err := lastEpoch(t.Context(), w.log, "covey.sim.epoch")
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, "tasks.db")
+		return first.take(t.Context(), last, Candidate{Holder: "first", Store: path, Journal: filepath.Join(dir, "journal.jsonl"),
+			Prepare: func(r store.Replica) error {
+				s, err := tasks.Open(path, &tasks.Options{Replica: r})
+				if err != nil {
+					return err
+				}
+				err = meanwhile()
+				if err == nil {
+					_, err = s.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: "a migration"}})
+				}
+				return errors.Join(err, s.Close())
+			}})
+	}
+	if err := take(func() error { return w.begin(t.Context()) }); !errors.Is(err, ErrFenced) {
+		t.Fatalf("a candidate that was deposed: %v", err)
+	}
+	defer w.leads[0].Close()
+	err := errNet
+	for errors.Is(err, errNet) || errors.Is(err, store.ErrRefused) { // the fake refuses now and then
+		err = take(func() error { return nil })
+	}
+	if err != nil {
+		t.Errorf("the same candidate later: %v", err)
+	}
+	first.Log.dropping.Wait()
+}
+
 // judge compares what the last coordinator has with what callers were told.
 func (w *world) judge(ctx context.Context) {
 	last := w.leads[len(w.leads)-1]
