@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/receipts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -277,6 +278,21 @@ func (q *Queue) pushTarget(ctx context.Context, m tasks.Merge) error {
 		}
 		return e.Push(ctx, ref(m.Into), worktree.Step{From: was, To: m.Result})
 	})
+}
+
+// pushReceipt pushes the receipt of a merge, an object with that id, unless it was pushed before. A nil
+// elsewhere takes none.
+func (e *elsewhere) pushReceipt(ctx context.Context, m tasks.Merge, id string) error {
+	if e == nil {
+		return nil
+	}
+	err := e.until(ctx, m.Member, fmt.Sprintf("the receipt of merge %s of %s", m.ID, m.Member), func() error {
+		return e.Push(ctx, receipts.Ref(m.Result), worktree.Step{To: id})
+	})
+	if errors.Is(err, worktree.ErrMoved) {
+		err = nil
+	}
+	return err
 }
 
 // tidy removes the references to finished work that a commit of the target branch contains, at the remote

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/testkit"
+	"github.com/coveyteam/covey/orchestrator/receipts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -91,6 +92,44 @@ func TestMergeIsPushed(t *testing.T) {
 	s.want("merged merged")
 	if main := l.main(); main != m.Result || main != testkit.Shell(t, dir, "git -C origin.git rev-parse main") || len(s.tested) != 2 {
 		t.Errorf("main is %s, the result %s, and %d states were tested", main, m.Result, len(s.tested))
+	}
+}
+
+// TestReceiptIsPushed: a merge is done after the remote has its receipt, also if a kill came in between, and
+// not before.
+func TestReceiptIsPushed(t *testing.T) {
+	t.Parallel()
+	s, dir, ctx := newShop(t, "echo 1 >a", "ana", "ben"), testkit.Folder(t), t.Context()
+	testkit.Must(t, os.Mkdir(s.withReceipts(), 0o700))
+	waits := make(chan struct{}, 1)
+	pushes(t, s, dir, func(requests.Request) { waits <- struct{}{} })
+	receiptsIn := func(repo string) string {
+		return testkit.Shell(t, dir, "git -C "+repo+" for-each-ref --format='%(refname) %(objectname)' "+receipts.Refs)
+	}
+	s.does("ana", "echo ana >x")
+	s.work()
+	s.want("merged")
+	m := s.merges()[0]
+	if got := receiptsIn("origin.git"); !strings.HasPrefix(got, receipts.Ref(m.Result)+" ") || got != receiptsIn(s.Repo.Top) {
+		t.Errorf("the remote has %q", got)
+	}
+	id := strings.TrimPrefix(receiptsIn(s.Repo.Top), receipts.Ref(m.Result)+" ")
+	testkit.Must(t, s.Elsewhere.pushReceipt(ctx, m, id)) // again, after a crash
+	// The remote takes work, and no receipts.
+	hook := filepath.Join(dir, "origin.git", "hooks", "update")
+	testkit.Must(t, os.WriteFile(hook, []byte("#!/bin/sh\ncase $1 in refs/covey/receipts/*) exit 1;; esac\n"), 0o700))
+	s.does("ben", "echo ben >y")
+	done := make(chan struct{})
+	go func() { s.work(); close(done) }()
+	<-waits
+	if m := s.merges()[1]; m.State == tasks.MergeDone {
+		t.Errorf("it is done without a receipt: %+v", m)
+	}
+	testkit.Must(t, os.Remove(hook))
+	<-done
+	s.want("merged merged")
+	if got := receiptsIn("origin.git"); got != receiptsIn(s.Repo.Top) || strings.Count(got, "\n") != 1 {
+		t.Errorf("the remote has %q", got)
 	}
 }
 

@@ -69,7 +69,7 @@ func (q *Queue) Close(ctx context.Context) error {
 // should not. With bus it only pushes what must outlive the host. The files are written before the state says so; writing them
 // again yields the same.
 func (q *Queue) prepare(ctx context.Context, m tasks.Merge, tree string) (tasks.Merge, error) {
-	if err := q.Receipts.propose(ctx, m, tree); err != nil {
+	if err := q.Receipts.propose(ctx, m, tree, q.Elsewhere); err != nil {
 		return m, err
 	}
 	verdicts, err := q.Store.Verdicts().About(ctx, m.Subject())

@@ -365,7 +365,7 @@ func (q *Queue) contained(ctx context.Context, m tasks.Merge, why string) (tasks
 // done records that the target branch contains the work, and removes the branch of the
 // task. The receipt of the merge comes first: a crash before it, or an error, leads here again.
 func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merge, error) {
-	if err := q.Receipts.publish(ctx, m); err != nil {
+	if err := q.Receipts.publish(ctx, m, q.Elsewhere); err != nil {
 		return m, fmt.Errorf("it is merged, but its receipt could not be written: %w; then covey merge writes it", err)
 	}
 	next, err := q.set(ctx, m, tasks.MergeDone, why)

@@ -47,8 +47,8 @@ func (w *receiptWriter) draft(ctx context.Context, m tasks.Merge, tree string) e
 	return nil
 }
 
-// publish signs the receipt of a merge that its branch contains, unless that was done.
-func (w *receiptWriter) publish(ctx context.Context, m tasks.Merge) error {
+// publish signs and publishes the receipt of a merge that its branch contains, unless that was done.
+func (w *receiptWriter) publish(ctx context.Context, m tasks.Merge, e *elsewhere) error {
 	if w == nil || m.Result == "" {
 		return nil
 	}
@@ -59,21 +59,21 @@ func (w *receiptWriter) publish(ctx context.Context, m tasks.Merge) error {
 	if r.Commit != m.Result { // another merge brought the work, and has its own
 		return nil
 	}
-	if err := w.sign(ctx, m, r); err != nil {
+	if err := w.sign(ctx, m, r, e); err != nil {
 		return err
 	}
 	return w.deps.Store.Put(ctx, receiptKey(m), nil)
 }
 
 // propose signs and publishes the receipt of what is proposed as a pull request. After a crash it is proposed again.
-func (w *receiptWriter) propose(ctx context.Context, m tasks.Merge, tree string) error {
+func (w *receiptWriter) propose(ctx context.Context, m tasks.Merge, tree string, e *elsewhere) error {
 	if w == nil {
 		return nil
 	}
 	r, err := w.describe(ctx, m, tree)
 	if err == nil {
 		r.Proposed = true
-		err = w.sign(ctx, m, r)
+		err = w.sign(ctx, m, r, e)
 	}
 	if err != nil {
 		return fmt.Errorf("write the receipt of the pull request: %w", err)
@@ -81,8 +81,8 @@ func (w *receiptWriter) propose(ctx context.Context, m tasks.Merge, tree string)
 	return nil
 }
 
-// sign signs and publishes a receipt.
-func (w *receiptWriter) sign(ctx context.Context, m tasks.Merge, r receipts.Merge) error {
+// sign signs and publishes a receipt, and pushes it to where finished work goes; nil: nowhere.
+func (w *receiptWriter) sign(ctx context.Context, m tasks.Merge, r receipts.Merge, e *elsewhere) error {
 	key, err := receipts.TeamKey(w.deps.Place.Home(), w.deps.Team().Bus.Creds, w.deps.Team().Name)
 	if err != nil {
 		return err
@@ -95,11 +95,11 @@ func (w *receiptWriter) sign(ctx context.Context, m tasks.Merge, r receipts.Merg
 	if err != nil {
 		return err
 	}
-	err = w.repo.AddBlob(ctx, receipts.Ref(m.Result), append(signed, '\n'), "covey: receipt of "+subject(m))
-	if errors.Is(err, worktree.ErrMoved) { // it was written before a crash
-		return nil
+	id, err := w.repo.AddBlob(ctx, receipts.Ref(m.Result), append(signed, '\n'), "covey: receipt of "+subject(m))
+	if err != nil && !errors.Is(err, worktree.ErrMoved) { // it was written before a crash
+		return err
 	}
-	return err
+	return e.pushReceipt(ctx, m, id)
 }
 
 // describe collects what a receipt says about a tested merge.

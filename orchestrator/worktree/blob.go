@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// AddBlob writes data as an object that a new reference names. The error wraps ErrMoved if there is such
-// a reference.
-func (r *Repo) AddBlob(ctx context.Context, ref string, data []byte, why string) error {
+// AddBlob writes data as an object that a new reference names, and returns its id. The error wraps ErrMoved
+// if there is such a reference.
+func (r *Repo) AddBlob(ctx context.Context, ref string, data []byte, why string) (id string, err error) {
 	out, err := r.git.run(ctx, call{args: []string{"hash-object", "-w", "--stdin"}, dir: r.Top, stdin: data})
 	if err != nil {
-		return err
+		return "", err
 	}
-	return r.Move(ctx, ref, Step{To: line(out), Why: why})
+	id = line(out)
+	return id, r.Move(ctx, ref, Step{To: id, Why: why})
 }
 
 // Blobs returns the data of the objects that the references below a path name, by the rest of their names.
