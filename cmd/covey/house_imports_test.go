@@ -151,6 +151,7 @@ var testsMayImport = []arrows{
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},
 	{"teammate/builtin/*", "hooks hooks/* tasks teammate/*"},
 	{"orchestrator/accounts", wholeTeam},
+	{"tasks", "bus"},
 	{"tasks/replica", "bus tasks tasks/actors"},
 	{"orchestrator/nodes", "bus"},
 	{"orchestrator/crew", wholeTeam},
