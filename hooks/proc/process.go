@@ -56,6 +56,7 @@ type Process struct {
 	// Stdout and Stderr receive the outputs, each from a goroutine that has ended when Run
 	// returns. nil means /dev/null. Two equal writers get one pipe.
 	Stdout, Stderr io.Writer
+	Files          []*os.File    // more files that the program inherits, from number 3 on
 	Grace          time.Duration // from TERM to KILL; 0 means 500 ms
 	// Marker is an entry of Env, NAME=value, that no other process has. It identifies
 	// children that have left the session (on Linux). May be empty.
@@ -176,7 +177,7 @@ func (p Process) start() (*exec.Cmd, *plumbing, *sandbox.Session, error) {
 		return nil, nil, nil, err
 	}
 	for try := 0; ; try++ {
-		cmd := &exec.Cmd{Path: path, Args: p.Args, Dir: p.Dir, Env: p.Env, SysProcAttr: OwnSession()}
+		cmd := &exec.Cmd{Path: path, Args: p.Args, Dir: p.Dir, Env: p.Env, ExtraFiles: p.Files, SysProcAttr: OwnSession()}
 		plumbing, err := p.plumb(cmd)
 		if err != nil {
 			return nil, nil, nil, err

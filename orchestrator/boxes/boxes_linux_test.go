@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
@@ -121,7 +123,7 @@ func TestGitGrants(t *testing.T) {
 	place := state.Place{Dir: filepath.Join(dir, "state", "crew-1"), Team: "crew", Workspace: work}
 	testkit.Must(t, os.MkdirAll(place.Worktrees(), 0o700))
 	git(work, "clone", "-q", "--bare", "--shared", work, place.Dir+"/base.git")
-	for _, name := range []string{"clone", "liar", "fake"} {
+	for _, name := range []string{"clone", "liar", "fake", "pipe"} {
 		git(place.Worktrees(), "clone", "-q", "--shared", place.Dir+"/base.git", name)
 	}
 	git(work, "worktree", "add", "-q", "-b", "covey/crew/ana", filepath.Join(place.Worktrees(), "linked"))
@@ -137,6 +139,8 @@ func TestGitGrants(t *testing.T) {
 	fake := place.Worktrees() + "/fake"
 	testkit.Must(t, os.RemoveAll(fake+"/.git"))
 	write(fake+"/.git", "gitdir: evil\n")
+	testkit.Must(t, os.RemoveAll(place.Worktrees()+"/pipe/.git"))
+	testkit.Must(t, unix.Mkfifo(place.Worktrees()+"/pipe/.git", 0o600)) // nobody waits for who writes to it
 	write(fake+"/evil/commondir", lied)
 	write(fake+"/evil/gitdir", fake+"/.git")
 	for _, c := range []struct {
@@ -152,6 +156,7 @@ func TestGitGrants(t *testing.T) {
 		{place.Worktrees() + "/linked", true, "work/.git/refs/heads/main", "work/.git/refs/heads/covey/crew", "", "linked2"},
 		{place.Worktrees() + "/liar", true, "state/crew-1/base.git/refs", "", "", "home/.ssh/x"},
 		{place.Worktrees() + "/fake", true, "state/crew-1/base.git/refs", "", "", "home/x"},
+		{place.Worktrees() + "/pipe", true, "state/crew-1/base.git/refs", "", "", "home/x"},
 	} {
 		g := grantsOf(c.dir, c.own, place)
 		for list, path := range map[*[]string]string{&g.read: c.read, &g.write: c.write, &g.readOnly: c.readOnly} {

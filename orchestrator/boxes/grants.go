@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/sandbox"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -115,15 +116,18 @@ func repositoryOf(dir string) string {
 	return shared
 }
 
+// maxLink bounds what is read of a file that names a folder, which a member may have written.
+const maxLink = 1 << 16
+
 // linkedTo returns the data of a linked worktree and of its repository, if these name the worktree, too; else "".
 func linkedTo(top string) (data, shared string) {
-	text, err := os.ReadFile(filepath.Join(top, ".git"))
+	text, err := texts.ReadStart(filepath.Join(top, ".git"), maxLink)
 	if err != nil {
 		return "", ""
 	}
 	data = absolute(strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")), top)
-	common, err := os.ReadFile(filepath.Join(data, "commondir"))
-	back, err2 := os.ReadFile(filepath.Join(data, "gitdir"))
+	common, err := texts.ReadStart(filepath.Join(data, "commondir"), maxLink)
+	back, err2 := texts.ReadStart(filepath.Join(data, "gitdir"), maxLink)
 	if err != nil || err2 != nil || absolute(strings.TrimSpace(string(back)), data) != filepath.Join(top, ".git") {
 		return "", ""
 	}

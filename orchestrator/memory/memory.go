@@ -118,7 +118,7 @@ func read(dir string) (notes string, more bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", false, err
 	}
-	data, err := texts.ReadStart(file, maxBytes+1)
+	data, err := texts.ReadIn(dir, index, maxBytes+1) // a link may be put there only now
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}

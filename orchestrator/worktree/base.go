@@ -209,7 +209,7 @@ func (b *Base) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(part, "objects", "info", "alternates"), strings.Join(lenders, "\n")+"\n"); err != nil {
+	if err := writeFile(part, "objects/info/alternates", strings.Join(lenders, "\n")+"\n"); err != nil {
 		return err
 	}
 	return os.Rename(part, b.dir)
@@ -245,7 +245,7 @@ func (b *Base) refresh(ctx context.Context) error {
 	if err := b.repo.deepen(b.dir); err != nil {
 		return err
 	}
-	if err := rewrite(filepath.Join(b.dir, "packed-refs"), packed(refs)); err != nil {
+	if err := rewrite(b.dir, "packed-refs", packed(refs)); err != nil {
 		return err
 	}
 	return b.unpin(ctx, add, wanted)

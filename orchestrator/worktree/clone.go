@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // New is a clone for Clone or Base.Add to create.
@@ -144,7 +147,7 @@ func (r *Repo) equip(ctx context.Context, dir string, n New, from source) error 
 	}
 	if from.base != nil {
 		config += from.base.remote()
-		if err := writeFile(filepath.Join(dir, sharedFile), packed(from.refs)); err != nil {
+		if err := writeFile(dir, sharedFile, packed(from.refs)); err != nil {
 			return err
 		}
 	}
@@ -156,7 +159,7 @@ func (r *Repo) equip(ctx context.Context, dir string, n New, from source) error 
 		{"config", string(old) + config}, {"HEAD", head + "\n"}, {"packed-refs", packed(refs)},
 		{"objects/info/alternates", strings.Join(from.lenders, "\n") + "\n"},
 	} {
-		if err := writeFile(filepath.Join(dir, filepath.FromSlash(f[0])), f[1]); err != nil {
+		if err := writeFile(dir, f[0], f[1]); err != nil {
 			return err
 		}
 	}
@@ -167,7 +170,7 @@ func (r *Repo) equip(ctx context.Context, dir string, n New, from source) error 
 	} {
 		data, err := os.ReadFile(file)
 		if err == nil {
-			err = writeFile(filepath.Join(dir, filepath.FromSlash(to)), string(data))
+			err = writeFile(dir, to, string(data))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -176,16 +179,33 @@ func (r *Repo) equip(ctx context.Context, dir string, n New, from source) error 
 	return r.deepen(dir)
 }
 
-// writeFile writes a file in one step, with the folders above it.
-func writeFile(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+// writeFile writes a file of a folder of git in one step, with the folders above it. Where a member works, it may have put links
+// and pipes there, which lead nowhere.
+func writeFile(dir, name, text string) error {
+	root, err := os.OpenRoot(filepath.Dir(dir)) // dir may be a link, too
+	if err != nil {
 		return err
 	}
-	part := path + ".covey"
-	if err := os.WriteFile(part, []byte(text), 0o644); err != nil {
+	defer root.Close()
+	name = filepath.Join(filepath.Base(dir), filepath.FromSlash(name))
+	part := name + ".covey"
+	if err := errors.Join(root.MkdirAll(filepath.Dir(name), 0o755), root.RemoveAll(part)); err != nil {
 		return err
 	}
-	return os.Rename(part, path)
+	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return root.Rename(part, name)
+}
+
+// readFile returns a file of a folder of git, as writeFile has written it.
+func readFile(dir, name string) ([]byte, error) {
+	return texts.ReadIn(filepath.Dir(dir), filepath.Join(filepath.Base(dir), filepath.FromSlash(name)), math.MaxInt)
 }
 
 // lenders returns the folders of objects from which a clone of r borrows: its own, and those that it
@@ -232,7 +252,7 @@ func (r *Repo) AtClone(ctx context.Context, top string) (*Repo, error) {
 func (r *Repo) Update(ctx context.Context, clone *Repo) error {
 	refs, _, err := r.named(ctx, "")
 	if err == nil {
-		err = rewrite(filepath.Join(clone.Common, "packed-refs"), packed(refs))
+		err = rewrite(clone.Common, "packed-refs", packed(refs))
 	}
 	if err != nil {
 		return fmt.Errorf("the branches of %s: %w", clone.Top, err)
@@ -241,11 +261,11 @@ func (r *Repo) Update(ctx context.Context, clone *Repo) error {
 }
 
 // rewrite writes a file unless it has this content.
-func rewrite(path, text string) error {
-	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+func rewrite(dir, name, text string) error {
+	if old, err := readFile(dir, name); err == nil && string(old) == text {
 		return nil
 	}
-	return writeFile(path, text)
+	return writeFile(dir, name, text)
 }
 
 // named is a reference and the id that it names.

@@ -78,8 +78,7 @@ func (w writer) setTo(ctx context.Context, base string) error {
 // with flags that hide changes is not usable, unless they mark files that are not
 // checked out.
 func (w writer) seed(ctx context.Context) error {
-	own := filepath.Join(w.repo.GitDir, "index")
-	data, err := os.ReadFile(own)
+	data, err := readFile(w.repo.GitDir, "index")
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -90,7 +89,7 @@ func (w writer) seed(ctx context.Context) error {
 		return fmt.Errorf("compare the files of %s: %w", w.repo.Dir, err)
 	}
 	// git reads files again that changed when the index was written or later.
-	if info, err := os.Stat(own); err == nil {
+	if info, err := os.Lstat(filepath.Join(w.repo.GitDir, "index")); err == nil {
 		if err := os.Chtimes(w.index, info.ModTime(), info.ModTime()); err != nil {
 			return fmt.Errorf("compare the files of %s: %w", w.repo.Dir, err)
 		}

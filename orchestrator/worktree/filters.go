@@ -196,8 +196,13 @@ func (r *Repo) withhold(ctx context.Context) error {
 	if err != nil || len(files) == 0 {
 		return err
 	}
+	root, err := os.OpenRoot(r.Top)
+	if err != nil {
+		return fmt.Errorf("remove files with a filter: %w", err)
+	}
+	defer root.Close()
 	for _, file := range files {
-		if err := os.Remove(filepath.Join(r.Top, filepath.FromSlash(file))); err != nil && !os.IsNotExist(err) {
+		if err := root.Remove(filepath.FromSlash(file)); err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("remove a file with a filter: %w", err)
 		}
 	}

@@ -71,6 +71,7 @@ type call struct {
 	// stdout receives the output in place of the result; nil: it is the result. Only for calls that take no lock,
 	// because those are tried again.
 	stdout io.Writer
+	from   *Repo         // its git upload-pack is at the files 3 and 4; nil: none
 	limit  time.Duration // longer than quick; 0: quick
 	guard  *guard        // nil: it touches no working files, so no configured program could run
 }
@@ -105,7 +106,7 @@ func (g Git) run(ctx context.Context, c call) ([]byte, error) {
 // When ctx ends, git is told to stop and gets stopGrace to remove its lock files, which
 // a killed git would leave behind. The marker finds processes that left git's session.
 func (g Git) once(ctx context.Context, c call) ([]byte, error) {
-	marker := "COVEY_GIT=" + strconv.FormatUint(rand.Uint64(), 36)
+	marker := newMarker()
 	var out, said bytes.Buffer
 	stdout := c.stdout
 	if stdout == nil {
@@ -115,11 +116,17 @@ func (g Git) once(ctx context.Context, c call) ([]byte, error) {
 	if err != nil {
 		return nil, &Failure{Command: words(c.args), Dir: c.dir, Code: -1, Cause: err}
 	}
-	exit, err := proc.Process{
+	p := proc.Process{
 		Args: append(append([]string{"git"}, baseOptions()...), c.args...), Dir: c.dir, Env: g.environ(c, marker),
 		Stdin: c.stdin, Stdout: stdout, Stderr: &said, Grace: stopGrace, Marker: marker, Reap: true,
 		Started: g.Started, Box: box,
-	}.Run(ctx)
+	}
+	var exit proc.Exit
+	if c.from != nil {
+		exit, err = c.from.serve(ctx, p)
+	} else {
+		exit, err = p.Run(ctx)
+	}
 	if err == nil && exit.Code == 0 && !exit.Stopped {
 		return out.Bytes(), nil
 	}
@@ -138,6 +145,9 @@ func (g Git) once(ctx context.Context, c call) ([]byte, error) {
 	}
 	return out.Bytes(), f
 }
+
+// newMarker returns a variable that only one git and what it starts have.
+func newMarker() string { return "COVEY_GIT=" + strconv.FormatUint(rand.Uint64(), 36) }
 
 // environ returns the environment of a call.
 func (g Git) environ(c call, marker string) []string {

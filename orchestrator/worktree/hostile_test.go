@@ -250,3 +250,46 @@ func TestGitSeesNoSecrets(t *testing.T) {
 		t.Errorf("git sees %s, %v", out, err)
 	}
 }
+
+// TestLinksInCopy: links and pipes that a member has put where covey keeps files in its copy lead neither covey's writes nor its
+// reads to files outside, and nobody waits for them.
+func TestLinksInCopy(t *testing.T) {
+	ctx := t.Context()
+	r := newRepo(t)
+	testkit.Shell(t, r.Top, "echo 1 >f; git add f; git commit -qm 1")
+	ana := add(t, r, "covey/crew/ana")
+	dir := testkit.Folder(t)
+	testkit.Put(t, dir, "secret", "TOKEN")
+	testkit.Put(t, dir, "mine", "text")
+	links := func() {
+		testkit.Shell(t, ana.Top, strings.ReplaceAll(`
+			for name in covey-shared covey-shallow shallow; do ln -sf DIR/mine .git/$name.covey; done
+			echo x >.git/covey-shallow; ln -sf DIR/secret .git/shallow`, "DIR", dir))
+	}
+	for _, kind := range []string{"links", "pipes"} {
+		if links(); kind == "pipes" {
+			testkit.Shell(t, ana.Top, "rm .git/covey-shared .git/shallow; mkfifo .git/covey-shared")
+		}
+		testkit.Shell(t, r.Top, "echo "+kind+" >f; git commit -qam "+kind)
+		_ = ana.Share(ctx, Head{Branch: "covey/crew/ana"}) // it may fail
+		if text, _ := os.ReadFile(filepath.Join(ana.Top, ".git", "shallow")); kind == "links" && !isLink(ana.Top, ".git", "shallow") && len(text) > 0 {
+			t.Errorf("the copy has what a file outside holds: %s", text)
+		}
+		if read(t, dir, "mine") != "text" {
+			t.Error("covey wrote to a file outside")
+		}
+	}
+	// Where git runs in no box, it is the last to see the links.
+	testkit.Shell(t, ana.Top, "rm -f .git/*.covey .git/shallow .git/covey-*")
+	testkit.Must(t, os.Rename(filepath.Join(ana.Top, ".git"), filepath.Join(dir, "git")))
+	testkit.Must(t, os.Symlink(filepath.Join(dir, "git"), filepath.Join(ana.Top, ".git")))
+	if err := ana.Share(ctx, Head{Branch: "covey/crew/ana"}); err == nil || exists(dir, "git", sharedFile) {
+		t.Errorf("covey wrote to a repository that the copy links to: %v", err)
+	}
+}
+
+// isLink reports whether a file is a link.
+func isLink(elem ...string) bool {
+	info, err := os.Lstat(filepath.Join(elem...))
+	return err == nil && info.Mode()&os.ModeSymlink != 0
+}

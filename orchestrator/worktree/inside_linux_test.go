@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/testkit"
-	"golang.org/x/sys/unix"
 )
 
 // TestInside: whatever covey does in a copy whose git runs in a box is done, and a program that git starts there, here a
@@ -52,6 +53,14 @@ func TestInside(t *testing.T) {
 		testkit.Must(t, err)
 		_, err = ana.Publish(ctx, head)
 		testkit.Must(t, err)
+		// What upload-pack reads is held, too: here objects of a repository that the copy borrows from.
+		private := testkit.Folder(t)
+		testkit.Shell(t, private, "git init -q . && echo KEY >key && git add key && git commit -qm key")
+		testkit.Shell(t, ana.Top, "echo "+private+"/.git/objects >>.git/objects/info/alternates")
+		theirs := strings.TrimSpace(testkit.Shell(t, private, "git rev-parse HEAD"))
+		if err := r.Fetch(ctx, ana, theirs, "refs/covey/in/stolen"); (err == nil) == boxed {
+			t.Errorf("boxed %v: a commit of another repository of the operator's came by the copy: %v", boxed, err == nil)
+		}
 		if dirty, err := ana.Dirty(ctx); err != nil || len(dirty) > 0 {
 			t.Errorf("boxed %v: after the commit %q, %v", boxed, dirty, err)
 		}

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/shell"
 )
 
@@ -23,7 +25,7 @@ func (r *Repo) Strays(ctx context.Context) ([]Stray, error) {
 		return nil, nil
 	}
 	out, err := r.plain(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--no-merged=HEAD", "refs/heads", "refs/stash")
-	given, _ := os.ReadFile(filepath.Join(r.Common, sharedFile)) // without it, all are looked at
+	given, _ := readFile(r.Common, sharedFile) // without it, all are looked at
 	var list []Stray
 	for text := range strings.Lines(string(out)) {
 		id, ref, _ := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
@@ -122,47 +124,105 @@ func (r *Repo) fetch(ctx context.Context, from *Repo, refspec string) error {
 	if err := r.deepen(from.Common); err != nil {
 		return fmt.Errorf("fetch from %s: %w", from.Top, err)
 	}
+	box, _, err := from.git.inside(from.Top)
+	if err != nil {
+		return err
+	}
+	c := call{env: []string{"GIT_ALLOW_PROTOCOL=file"}, limit: slow}
 	// git takes neither settings nor environment of a call to the other repository, whose own
 	// settings are not trusted.
 	other := "GIT_ALLOW_PROTOCOL=none git"
 	for _, o := range baseOptions() {
 		other += " " + shell.Quote(o)
 	}
-	_, err := r.guarded(ctx, call{
-		args: []string{
-			"-c", "core.alternateRefsCommand=true", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=100", "-c", "fetch.writeCommitGraph=false",
-			"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--no-prune",
-			"--upload-pack=" + other + " upload-pack", "--", from.GitDir, refspec,
-		},
-		env: []string{"GIT_ALLOW_PROTOCOL=file"}, limit: slow,
-	})
+	other += " upload-pack"
+	if box != nil {
+		c.from, other = from, "exec sh -c 'cat <&3 4>&- & exec cat >&4 3<&-'"
+	}
+	c.args = []string{
+		"-c", "core.alternateRefsCommand=true", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=100", "-c", "fetch.writeCommitGraph=false",
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--no-prune",
+		"--upload-pack=" + other, "--", from.GitDir, refspec,
+	}
+	_, err = r.guarded(ctx, c)
 	return err
+}
+
+// serve runs a git that fetches from r, while git upload-pack runs in the box of r. Each reads what the other writes: what
+// git fetches is all that leaves the box.
+func (r *Repo) serve(ctx context.Context, fetch proc.Process) (proc.Exit, error) {
+	var ends []*os.File // read and written by upload-pack, by git
+	defer func() {
+		for _, f := range ends {
+			f.Close()
+		}
+	}()
+	for range 2 {
+		read, write, err := os.Pipe()
+		if err != nil {
+			return proc.Exit{}, err
+		}
+		ends = append(ends, read, write)
+	}
+	var said bytes.Buffer
+	marker := newMarker()
+	box, _, err := r.git.inside(r.Top)
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	pack, err := proc.Process{
+		Args: append([]string{"sh", "-c", `exec git "$@" <&3 >&4`, "sh"}, append(baseOptions(), "upload-pack", "--", r.GitDir)...),
+		Dir:  r.Top, Env: append(r.git.environ(call{}, marker), "GIT_PROTOCOL=version=2"), Files: []*os.File{ends[0], ends[3]},
+		Stderr: &said, Grace: stopGrace, Marker: marker, Reap: true, Started: r.git.Started, Box: box,
+	}.Start(ctx)
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	fetch.Files = []*os.File{ends[2], ends[1]}
+	running, err := fetch.Start(ctx)
+	for _, f := range ends { // upload-pack ends when git has
+		f.Close()
+	}
+	ends = nil
+	if err != nil {
+		pack.Wait()
+		return proc.Exit{}, err
+	}
+	exit := running.Wait()
+	pack.Wait()
+	_, err = fetch.Stderr.Write(said.Bytes())
+	return exit, err
 }
 
 // deepen gives a repository that borrows all objects of r the limits of r's history (git's file
 // shallow) in place of those that it was given last. Those that it has set itself stay.
 func (r *Repo) deepen(dir string) error {
 	const given = "covey-shallow"
-	now, was := linesOf(filepath.Join(r.Common, "shallow")), linesOf(filepath.Join(dir, given))
+	now, was := linesOf(r.Common, "shallow"), linesOf(dir, given)
 	if slices.Equal(now, was) {
 		return nil
 	}
-	own := slices.DeleteFunc(linesOf(filepath.Join(dir, "shallow")), func(id string) bool { return slices.Contains(was, id) })
+	own := slices.DeleteFunc(linesOf(dir, "shallow"), func(id string) bool { return slices.Contains(was, id) })
 	own = append(own, now...)
 	slices.Sort(own)
-	err := os.Remove(filepath.Join(dir, "shallow")) // git takes an empty one for a history without beginnings
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	err = root.Remove(filepath.Join(filepath.Base(dir), "shallow")) // git takes an empty one for a history without beginnings
 	if own = slices.Compact(own); len(own) > 0 {
-		err = writeFile(filepath.Join(dir, "shallow"), strings.Join(own, "\n")+"\n")
+		err = writeFile(dir, "shallow", strings.Join(own, "\n")+"\n")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return writeFile(filepath.Join(dir, given), strings.Join(now, "\n"))
+	return writeFile(dir, given, strings.Join(now, "\n"))
 }
 
-// linesOf returns the words of a file, one in a line; none if it cannot be read.
-func linesOf(path string) []string {
-	data, _ := os.ReadFile(path)
+// linesOf returns the words of a file of a folder of git, one in a line; none if it cannot be read.
+func linesOf(dir, name string) []string {
+	data, _ := readFile(dir, name)
 	return strings.Fields(string(data))
 }
 
@@ -184,7 +244,7 @@ func (r *Repo) Share(ctx context.Context, head Head) error {
 	if err != nil {
 		return fmt.Errorf("the branches of %s: %w", r.Top, err)
 	}
-	last, _ := os.ReadFile(filepath.Join(r.Common, sharedFile)) // without it, nothing is as it was given
+	last, _ := readFile(r.Common, sharedFile) // without it, nothing is as it was given
 	was, now := map[string]string{}, map[string]string{}
 	for _, n := range unpacked(string(last)) {
 		was[n.ref] = n.id
@@ -223,7 +283,7 @@ func (r *Repo) Share(ctx context.Context, head Head) error {
 	if err := r.change(ctx, add); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(r.Common, sharedFile), packed(refs)); err != nil {
+	if err := writeFile(r.Common, sharedFile, packed(refs)); err != nil {
 		return fmt.Errorf("the branches of %s: %w", r.Top, err)
 	}
 	return nil

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // checkoutKeys are the settings of git, other than filters, that decide which files a checkout has
@@ -42,7 +45,7 @@ func (r *Repo) CheckoutRules(ctx context.Context) ([]string, error) {
 		files["info/sparse-checkout"] = filepath.Join(r.GitDir, "info", "sparse-checkout")
 	}
 	for name, path := range files {
-		switch content, err := os.ReadFile(path); {
+		switch content, err := texts.ReadStart(path, math.MaxInt); {
 		case err == nil && len(content) > 0:
 			rules[name] = fmt.Sprintf("%x", sha256.Sum256(content))
 		case err != nil && !errors.Is(err, fs.ErrNotExist):

@@ -102,7 +102,7 @@ func (w writer) git(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 // not read unchanged files again.
 func (w writer) begin(ctx context.Context, commit string) error {
 	if w.guard.sparse {
-		data, err := os.ReadFile(filepath.Join(w.repo.GitDir, "index"))
+		data, err := readFile(w.repo.GitDir, "index")
 		if err != nil {
 			return fmt.Errorf("read the state of %s: %w", w.repo.Top, err)
 		}

@@ -192,7 +192,7 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 		return
 	}
 	r.seen[place] = true
-	if f.text, err = r.read(place); err != nil {
+	if f.text, err = r.read(place); err != nil { // whoever works there may put links on its way only now
 		r.addNote("%s was not read: %v", f.Path, err)
 		return
 	}
@@ -217,7 +217,11 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 // read returns the text of one file, cut to the remaining room.
 func (r *instructionReader) read(path string) (string, error) {
 	limit := min(maxInstructionFile, r.room)
-	data, err := texts.ReadStart(path, limit+1)
+	name, err := filepath.Rel(r.top, path)
+	if err != nil {
+		return "", err
+	}
+	data, err := texts.ReadIn(r.top, name, limit+1)
 	if err != nil {
 		return "", err
 	}
