@@ -196,7 +196,7 @@ func (o *Orchestrator) newSeatBuilder(
 	})
 	board := teamtools.New(o.team(), teamtools.Deps{
 		Store: d.Store, Letters: letters, Clock: d.Clock, Members: d.Seats, Requests: asks, Questions: asks.Questions,
-		Plans: asks.Plans, Work: merges, Goals: goals, News: notes, Schedules: times, Templates: spawned,
+		Plans: asks.Plans, Work: merges, Goals: goals, News: notes, Schedules: times, Templates: spawned, Act: d.Seats.Act,
 	})
 	tools := mcp.New(mcp.Deps{
 		Log: d.Log, Processes: d.Processes, State: d.State, Members: d.Seats, NoSeat: board.NoSeat, Append: d.Journal.Append,

@@ -53,6 +53,7 @@ func crewOf(t testing.TB, p Deps, names ...string) *Crew {
 	p.Board = teamtools.New(team, teamtools.Deps{
 		Store: p.Store, Letters: mail.Folder(t.TempDir()), Members: p.Seats, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
 		Work: p.Merges, Goals: specs.NewGoals(p.Store, ""), News: p.Notes,
+		Act: func(_ context.Context, _ string, do func() error) error { return do() },
 	})
 	return New(p, func(context.Context, *Seat) (Occupant, error) {
 		return Occupant{Teammate: &teammate.Teammate{}}, nil // it takes no turns

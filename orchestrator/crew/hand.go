@@ -59,7 +59,10 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 	by := s.Member.Actor()
 	terms := d.c.deps.Board.TermsOf(s.Member.Name)
-	t, err := d.c.deps.Store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.Member.Name, Max: terms.Max, Skills: terms.Skills})
+	err := s.Act(ctx, func() (err error) {
+		t, err = d.c.deps.Store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.Member.Name, Max: terms.Max, Skills: terms.Skills})
+		return err
+	})
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
 			return err

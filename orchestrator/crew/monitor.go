@@ -79,8 +79,11 @@ func (c *Crew) markEmpty(ctx context.Context, s *Seat, data events.Data) events.
 	}
 	end.Empty = !c.deps.State.Done(s.Member.Name).Useful
 	if end.Empty && s.Member.Lead {
-		open, err := c.deps.Store.AnyOpen(ctx)
-		end.Empty = err == nil && open
+		err := s.Act(ctx, func() (err error) {
+			end.Empty, err = c.deps.Store.AnyOpen(ctx)
+			return err
+		})
+		end.Empty = err == nil && end.Empty
 	}
 	return end
 }

@@ -21,6 +21,23 @@ type unread struct {
 	laterNotes []mail.Note
 }
 
+// Act does something whose result depends on what other members did before: a replay does it in its order.
+func (s *Seat) Act(ctx context.Context, do func() error) error {
+	err := s.lane.Act(ctx, do)
+	if s.lane.Replays() {
+		s.crew.deps.Loop.Poke() // others may go on
+	}
+	return err
+}
+
+// Act is Seat.Act for a member, or for a person, who has no seat.
+func (l *Seats) Act(ctx context.Context, member string, do func() error) error {
+	if seat, ok := l.Of(member); ok {
+		return seat.Act(ctx, do)
+	}
+	return do()
+}
+
 // letters are the mail and notes for recordings.
 func letters(list []mail.Message, notes []mail.Note) []recordings.Letter {
 	all := make([]recordings.Letter, 0, len(list)+len(notes))
@@ -137,6 +154,9 @@ func (d *director) pace(ctx context.Context, s *plan.Scene, seats []*Seat) error
 			v.Idle = u.whole
 			later, _ := plan.SortMail(u.laterMail, s.Tasks, m.Member.Name)
 			waits = waits || len(later) > 0
+			if v.SelfClaim && !m.lane.Acts() { // others claimed tasks before it did
+				v.SelfClaim, waits = false, true
+			}
 		}
 		if waits {
 			d.kept = append(d.kept, kept{m, i, inTurn})

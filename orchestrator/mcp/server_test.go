@@ -68,6 +68,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 	r.board = teamtools.New(team, teamtools.Deps{
 		Store: r.store, Letters: mail.Folder(t.TempDir()), Members: r, Requests: asks, Questions: asks.Questions, Plans: asks.Plans,
 		Work: r, News: r,
+		Act: func(_ context.Context, _ string, do func() error) error { return do() },
 	})
 	for i, m := range team.Members() {
 		session, err := r.store.Members().Attach(t.Context(), m.Name, func() string { return "session-" + m.Name })

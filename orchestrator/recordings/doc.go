@@ -14,6 +14,9 @@
 // holds besides, such as the schemas of tools, headers and numbers of tokens, does not count. Requests
 // with one meaning are answered in their order; after the last of them, that is answered again.
 //
+// Answers come in the order in which they came, also between members. So do acts: what a member did to the tasks
+// that all share, such as claims.
+//
 // A Tape belongs to one run, which records or replays. A Lane is put between a model and those who ask
 // it: as an HTTP transport, or as an agent.Model for models without HTTP. A nil Tape and a nil Lane do
 // nothing.

@@ -86,6 +86,8 @@ type line struct {
 	Mail   []string `json:"mail,omitempty"`   // letters that the member was shown before the request that follows
 	Begins bool     `json:"begins,omitempty"` // a turn began with them
 
+	Act bool `json:"act,omitempty"` // the member did or saw what the order of the members decides
+
 	Requests *int   `json:"requests,omitempty"` // the last line: how many there are
 	Sum      string `json:"sha256,omitempty"`   // of all lines before it
 }
@@ -180,6 +182,7 @@ type recorded struct {
 	Member    string
 	Exchanges []Exchange
 	portions  []portion
+	acts      []act
 }
 
 // again is the way out of all errors of files.
@@ -243,10 +246,13 @@ func (r *reader) take(text []byte) error {
 		return fmt.Errorf("nothing follows the last line of a recording; %s", again)
 	case l.Requests != nil:
 		return r.finish(l, at)
-	case l.Mail != nil && r.open:
+	case (l.Mail != nil || l.Act) && r.open:
 		return fmt.Errorf("it has a hole: request %d has no end; %s", len(r.Exchanges), again)
 	case l.Mail != nil:
 		r.portions = append(r.portions, portion{after: len(r.Exchanges), begins: l.Begins, texts: l.Mail})
+		return nil
+	case l.Act:
+		r.acts = append(r.acts, act{at: ofMS(l.MS)})
 		return nil
 	}
 	return r.exchange(l)

@@ -23,15 +23,21 @@ func (l *Lane) find(ctx context.Context, m Meaning) (Exchange, error) {
 	at := l.match(m)
 	if at < 0 || lost != "" {
 		err := l.miss(m, lost)
+		l.strays = true
+		o.news()
 		o.mu.Unlock()
 		return Exchange{}, err
 	}
-	l.served[at] = true
+	l.served[at], l.strays = true, false
 	o.news()
 	o.mu.Unlock()
-	if err := o.await(ctx, l, at); err != nil {
+	if err := o.await(ctx, l, l.known[at].Answer.End, (*Lane).lacks); err != nil {
 		return Exchange{}, err
 	}
+	o.mu.Lock()
+	l.answered[at] = true
+	o.news()
+	o.mu.Unlock()
 	x := l.known[at]
 	x.Answer.Events = rewriteEvents(x.Answer.Events, fill)
 	return x, nil
@@ -149,9 +155,9 @@ type order struct {
 	changed chan struct{} // closed and replaced at each news; nil: nobody waits
 }
 
-// patience is how long an answer waits without news for what came before it in the recording. A team that
-// does something else than it did then goes on.
-const patience = 2 * time.Second
+// patience is how long something waits without news for what came before it in the recording. Nobody waits any more
+// then for members that do something else than they did, until one asks what it asked before.
+const patience = 5 * time.Second
 
 // news wakes those who wait. o.mu must be held.
 func (o *order) news() {
@@ -161,16 +167,15 @@ func (o *order) news() {
 	}
 }
 
-// await waits until all that came before an answer has come: the requests of other lanes that were
-// made before it, and the answers to them.
-func (o *order) await(ctx context.Context, l *Lane, at int) error {
+// await waits until members of other lanes have done all that they had done before a moment of the recording: acts, or
+// everything.
+func (o *order) await(ctx context.Context, l *Lane, moment time.Duration, missing func(*Lane, time.Duration) bool) error {
 	alarm := time.NewTimer(patience)
 	defer alarm.Stop()
 	for {
 		o.mu.Lock()
-		if o.isNext(l, at) {
-			l.answered[at] = true
-			o.news()
+		missed := o.without(l, moment, missing)
+		if len(missed) == 0 {
 			o.mu.Unlock()
 			return nil
 		}
@@ -184,28 +189,35 @@ func (o *order) await(ctx context.Context, l *Lane, at int) error {
 			alarm.Reset(patience)
 		case <-alarm.C:
 			o.mu.Lock()
-			l.answered[at] = true
+			for _, other := range missed {
+				other.strays = true
+			}
 			o.news()
 			o.mu.Unlock()
-			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// isNext reports whether nothing is missing that came before an answer. o.mu must be held.
-func (o *order) isNext(l *Lane, at int) bool {
-	end := l.known[at].Answer.End
+// without returns the other lanes from which something is missing that came before a moment, but for those that stray.
+// o.mu must be held.
+func (o *order) without(l *Lane, moment time.Duration, missing func(*Lane, time.Duration) bool) (list []*Lane) {
 	for _, other := range o.lanes {
-		if other == l {
-			continue
-		}
-		for i, x := range other.known {
-			if x.At < end && !other.served[i] || x.Answer.End < end && !other.answered[i] {
-				return false
-			}
+		if other != l && !other.strays && missing(other, moment) {
+			list = append(list, other)
 		}
 	}
-	return true
+	return list
+}
+
+// lacks reports whether a request, an answer or an act of a lane is missing that came before a moment. The order's
+// lock must be held.
+func (l *Lane) lacks(moment time.Duration) bool {
+	for i, x := range l.known {
+		if x.At < moment && !l.served[i] || x.Answer.End < moment && !l.answered[i] {
+			return true
+		}
+	}
+	return l.lacksAct(moment)
 }

@@ -28,6 +28,8 @@ type Tape struct {
 	lanes  map[string]*Lane
 	closed bool
 	order  order
+
+	acting sync.Mutex // of a recording that is made: one act at a time
 }
 
 // Record begins a recording in a folder, which it creates. mask hides secrets in a text; version is that
@@ -147,18 +149,22 @@ type Lane struct {
 	asked int
 	takes map[int]*take // by number: those under way, and those that wait for an earlier one
 	wrong error         // what keeps it from being complete
+	over  bool
 
 	// Of one that is replayed.
 	known    []Exchange
 	served   []bool // which were asked for; guarded by the order's lock
 	answered []bool // likewise
+	acts     []act  // likewise
+	strays   bool   // it does something else than it did, so nobody waits for it; likewise
+	begun    int    // how many acts have begun; likewise
 }
 
 // newReplay returns the lane of a recording.
 func newReplay(t *Tape, r recorded) *Lane {
 	return &Lane{
 		tape: t, name: r.Member, known: r.Exchanges, served: make([]bool, len(r.Exchanges)),
-		answered: make([]bool, len(r.Exchanges)), pace: pace{portions: r.portions},
+		answered: make([]bool, len(r.Exchanges)), pace: pace{portions: r.portions}, acts: r.acts,
 	}
 }
 
@@ -292,6 +298,7 @@ func (l *Lane) flushMail(before int) error {
 func (l *Lane) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.over = true
 	for _, t := range l.takes {
 		t.finish("the run has ended")
 	}

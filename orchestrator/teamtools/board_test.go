@@ -137,6 +137,7 @@ func newTable(t *testing.T, letters ...string) *table {
 	b := New(c.spec, Deps{
 		Store: testkit.OpenStore(t, tasks.Open), Letters: mail.Folder(append(letters, t.TempDir())[0]),
 		Members: c, Requests: c, Questions: c, Plans: c, Work: c, Goals: fakeGoals{c}, News: c,
+		Act: func(_ context.Context, _ string, do func() error) error { return do() },
 	})
 	return &table{t: t, board: b, crew: c}
 }

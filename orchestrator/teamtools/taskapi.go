@@ -55,6 +55,8 @@ type Deps struct {
 	Goals     Goals
 	News      News
 	Schedules *specs.Timetable
+	// Act has a member do something whose result depends on what other members did before.
+	Act func(ctx context.Context, member string, do func() error) error
 }
 
 // Members finds the members of the team. The seats of the crew implement it.
@@ -159,7 +161,11 @@ func (b *TaskAPI) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task
 	if t, known, err := b.createdBefore(ctx, by); known || err != nil {
 		return t, err
 	}
-	t, err := b.deps.Store.Create(ctx, by.Actor, n)
+	var t tasks.Task
+	err := b.deps.Act(ctx, by.Name, func() (err error) {
+		t, err = b.deps.Store.Create(ctx, by.Actor, n)
+		return err
+	})
 	if err != nil {
 		return t, err
 	}
@@ -269,7 +275,7 @@ func (b *TaskAPI) updateOnce(ctx context.Context, by Actor, id string, p tasks.P
 	by.readsOthers = b.list.Load().readOthers
 	p.May = by.may(p)
 	if p.Status == nil || *p.Status == t.Status {
-		return b.deps.Store.Update(ctx, by.Actor, id, p)
+		return b.store(ctx, by, id, p)
 	}
 	switch *p.Status {
 	case tasks.Completed:
@@ -285,7 +291,16 @@ func (b *TaskAPI) updateOnce(ctx context.Context, by Actor, id string, p tasks.P
 			return b.start(ctx, by, t, owner, p)
 		}
 	}
-	return b.deps.Store.Update(ctx, by.Actor, id, p)
+	return b.store(ctx, by, id, p)
+}
+
+// store makes a change that was checked.
+func (b *TaskAPI) store(ctx context.Context, by Actor, id string, p tasks.Patch) (t tasks.Task, changed []string, err error) {
+	err = b.deps.Act(ctx, by.Name, func() (err error) {
+		t, changed, err = b.deps.Store.Update(ctx, by.Actor, id, p)
+		return err
+	})
+	return t, changed, err
 }
 
 // runGates runs the TaskCompleted hooks, which also see the evidence given with
@@ -379,7 +394,7 @@ func (b *TaskAPI) start(
 	}
 	rest := by
 	rest.Actor = by.step("fields")
-	after, more, err := b.deps.Store.Update(ctx, rest.Actor, t.ID, p)
+	after, more, err := b.store(ctx, rest, t.ID, p)
 	return after, append(more, changed...), err
 }
 
@@ -400,5 +415,10 @@ func (b *TaskAPI) Claim(ctx context.Context, by Actor, id, member string) (tasks
 		terms := b.TermsOf(member)
 		c.Max, c.Skills = terms.Max, terms.Skills
 	}
-	return b.deps.Store.Claim(ctx, by.Actor, id, c)
+	var t tasks.Task
+	err := b.deps.Act(ctx, by.Name, func() (err error) {
+		t, err = b.deps.Store.Claim(ctx, by.Actor, id, c)
+		return err
+	})
+	return t, err
 }
