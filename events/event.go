@@ -29,6 +29,7 @@ type Event struct {
 	// itself.
 	Helper string
 	Store  uint64 // id of the store's event; 0: it is no change of the store
+	Report uint64 // number of the report of the member's node; 0: it was not reported
 	Data   Data
 }
 
@@ -59,7 +60,9 @@ type Line struct {
 	// itself.
 	Helper string `json:"helper,omitempty"`
 	// Store is the id of the store's event; 0 for other lines.
-	Store  uint64 `json:"store,omitempty"`
+	Store uint64 `json:"store,omitempty"`
+	// Report is the number of the report by which the member's node told of the event; 0 for other lines.
+	Report uint64 `json:"report,omitempty"`
 	Format int    `json:"format,omitempty"` // of the covey that wrote the line
 
 	known Data // what Data says, if the line was made from an Event
@@ -91,7 +94,7 @@ func (e Event) Line() (Line, error) {
 	}
 	return Line{
 		Seq: e.Seq, Time: e.Time, Team: e.Team, Member: e.Member, Turn: e.Turn, Type: e.Data.Type(), Data: data,
-		Helper: e.Helper, Store: e.Store, Format: Format, known: e.Data,
+		Helper: e.Helper, Store: e.Store, Report: e.Report, Format: Format, known: e.Data,
 	}, nil
 }
 
@@ -99,7 +102,7 @@ func (e Event) Line() (Line, error) {
 // the journal of a newer covey must be shown, too.
 func (l Line) Event() Event {
 	e := Event{
-		Seq: l.Seq, Time: l.Time, Team: l.Team, Member: l.Member, Turn: l.Turn, Helper: l.Helper, Store: l.Store,
+		Seq: l.Seq, Time: l.Time, Team: l.Team, Member: l.Member, Turn: l.Turn, Helper: l.Helper, Store: l.Store, Report: l.Report,
 		Data: l.known,
 	}
 	if e.Data != nil {

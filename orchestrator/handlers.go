@@ -42,15 +42,15 @@ func (q commands) handlers() []api.Handler {
 			}
 			return q.status(ctx, api.StatusQuery{})
 		}),
-		api.VerbTasks.Handle(api.ListTasks(t.Store.List, t.Store.Outline)),
-		api.VerbTask.Handle(func(ctx context.Context, ref api.TaskRef) (tasks.Task, error) { return t.Store.Task(ctx, ref.ID) }),
+		passedOn(q, api.VerbTasks, false, api.ListTasks(t.Store.List, t.Store.Outline)),
+		passedOn(q, api.VerbTask, false, func(ctx context.Context, ref api.TaskRef) (tasks.Task, error) { return t.Store.Task(ctx, ref.ID) }),
 		api.VerbStanding.Handle(func(ctx context.Context, ref api.TaskRef) (api.Standing, error) {
 			return merging.StandingOf(ctx, t.Store, ref.ID)
 		}),
-		api.VerbCreate.Handle(passedOn(q, verbCreate, q.create)),
-		api.VerbUpdate.Handle(passedOn(q, verbUpdate, q.update)),
-		api.VerbClaim.Handle(passedOn(q, verbClaim, q.claim)),
-		api.VerbSend.Handle(passedOn(q, verbSend, q.send)),
+		passedOn(q, api.VerbCreate, false, q.create),
+		passedOn(q, api.VerbUpdate, true, q.update),
+		passedOn(q, api.VerbClaim, false, q.claim),
+		passedOn(q, api.VerbSend, false, q.send),
 		api.VerbTool.Handle(t.tools.Call),
 		api.VerbInterrupt.Handle(q.interrupt),
 		api.VerbHold.Handle(q.hold),

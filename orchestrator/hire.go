@@ -5,16 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/hooks/settings"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/settings"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/boxes"
@@ -133,14 +133,14 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 	if h.roster != nil && len(h.o.on(s.Member.Member)) > 0 {
 		return h.makeAfar(ctx, s)
 	}
+	if err := h.openFolders(ctx, s); err != nil { // a guest's transcript may come then
+		return crew.Occupant{}, err
+	}
 	file, history, unfit, err := launch.OpenTranscript(h.o.place, s.Member)
 	if err != nil {
 		return crew.Occupant{}, err
 	}
 	s.OnClose(file.Close)
-	if err := h.openFolders(ctx, s); err != nil {
-		return crew.Occupant{}, err
-	}
 	workdir := workspace.NewWorkdir(s.Member.Dir)
 	permissions, err := h.startingPolicy(ctx, s)
 	if err != nil {
@@ -169,7 +169,7 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 		own := history
 		past = &own
 	}
-	kind := s.Member.CurrentAgent().Kind
+	kind, home := s.Member.CurrentAgent().Kind, h.homeOf(ctx, s)
 	options := teammate.Options{
 		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: members.AgentTitle(s.Member.CurrentAgent()),
 		Others: h.serverTools(s),
@@ -177,7 +177,7 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 		Equip: h.equipment(ctx, s, gear{
 			past: past, workdir: workdir, system: func() string { return h.system(s.Member, shown) },
 		}),
-		Hooks: h.gatesOf(s), Tasks: h.Board.TaskLister(h.o.completesOnPass, h.Journal.Warn), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
+		Hooks: h.gatesOf(s), Tasks: home.Tasks, Inbox: home.Inbox, Sink: home.Sink,
 		Drafts:    func(helper string) agent.Draft { return h.o.drafts.Of(s.Member.Name, helper) },
 		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
@@ -186,13 +186,11 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
 		Program:    kind == configs.ACP || kind == configs.Command,
-		Background: s.BackgroundTasks, Crons: func() []hooks.SessionCron { return h.times.Of(s.Member.Name) }, Awaits: s.AwaitedRun, Purse: h.Ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
-		OnBackgroundHook: func(p hooks.Progress) { h.Background.Observe(ctx, s.Member.Name, p) },
-		Asker:            h.Asks.Asker(s.Member.Name), OnHold: func() string { return h.Asks.Plans.OnHold(s.Member) },
+		Background: s.BackgroundTasks, Crons: home.Crons, Awaits: s.AwaitedRun, Purse: home.Purse, PostNotice: home.PostNotice,
+		OnBackgroundHook: home.OnBackgroundHook, Asker: home.Asker, OnHold: home.OnHold,
 	}
 	// After the options are complete, because it reads the member's directory from them.
 	h.surround(&options, s.Member, shown)
-	h.beGuest(ctx, &options, s)
 	if mate, err = teammate.New(options); err != nil {
 		return crew.Occupant{}, err
 	}
@@ -226,7 +224,7 @@ func (h *seatBuilder) openFolders(ctx context.Context, s *crew.Seat) error {
 	m := s.Member
 	err := h.copies.AssignDir(ctx, m)
 	if g := s.Guest(); err == nil && g != nil {
-		err = g.TakeCopy(ctx)
+		err = g.Arrive(ctx)
 	}
 	if err != nil {
 		return err

@@ -120,16 +120,18 @@ func (h *seatBuilder) hookRunner() (*runner.Runner, error) {
 	})
 }
 
-// policyNamed returns a policy. A node has neither the tasks nor the inbox of the team, so that gates there
-// that need them refuse.
+// policyNamed returns a policy. A node has neither the tasks nor the inbox of the team, so that it asks the
+// coordinator for the verdicts of gates that need them.
 func (h *seatBuilder) policyNamed(name string) runner.Policy {
 	p := h.policies.Named(name)
 	if h.hosted == nil || p == nil || name == writes.CommittedPolicy || name == writes.FilesPolicy {
 		return p
 	}
-	return func(context.Context, hooks.Input) hooks.Result {
-		return runner.Broken(fmt.Errorf("%s cannot judge a member on a node, because it needs the team's tasks and inbox; "+
-			"take `on` from the member, or the gate from the spec", name))
+	return func(ctx context.Context, in hooks.Input) hooks.Result {
+		if s, ok := h.Seats.BySession(in.SessionID); ok && s.Guest() != nil {
+			return s.Guest().Policy(name)(ctx, in)
+		}
+		return p(ctx, in)
 	}
 }
 

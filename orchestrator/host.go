@@ -3,19 +3,14 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/port"
-	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // HostLink is a node's connection to the host that leads the team.
@@ -63,7 +58,11 @@ type hosting struct {
 // run hosts members until ctx ends.
 func (g *hosting) run(ctx context.Context) error {
 	t := g.team
-	node := port.NewNode(port.NodeDeps{Link: g.link, Copies: t.copies, Warn: t.Journal.Warn,
+	node := port.NewNode(port.NodeDeps{Link: g.link, Copies: t.copies, Warn: t.Journal.Warn, Transcript: t.o.place.Transcript,
+		Used: func(member string) (past port.Spent) {
+			past.Usage, past.USD = t.Ledger.Purse(member).Total()
+			return past
+		},
 		Seat: func(ctx context.Context, guest *port.Guest) (port.Mate, func(), error) {
 			g.seating.Lock()
 			defer g.seating.Unlock()
@@ -89,41 +88,22 @@ func (g *hosting) run(ctx context.Context) error {
 	})
 }
 
-// beGuest makes the options of a teammate those of a member whose team is on another host, if it is.
-func (h *seatBuilder) beGuest(ctx context.Context, o *teammate.Options, s *crew.Seat) {
+// homeOf returns the ways of a member to its team, wherever that is.
+func (h *seatBuilder) homeOf(ctx context.Context, s *crew.Seat) port.Home {
 	g := s.Guest()
 	if g == nil {
-		return
+		home := h.home(ctx, s)
+		home.Sink = h.afterTurns(ctx, s, home.Sink)
+		return home
 	}
-	o.Inbox, o.Tasks, o.Asker, o.PostNotice, o.OnBackgroundHook = g, g, g.Asker(ctx), g.Notice, nil
-	o.OnHold = func() string {
-		now, err := g.Standing(ctx)
-		if err != nil {
-			return "" // the gates ask again
-		}
-		return now.OnHold
-	}
-	o.Crons = func() []hooks.SessionCron {
-		now, err := g.Standing(ctx)
-		if err != nil {
-			return nil
-		}
-		return now.Crons
-	}
-	o.Purse = guestPurse{h.Ledger.Purse(s.Member.Name), h, func() context.Context { return ctx }, g}
-	report := h.reportStates(ctx, s)
-	record := h.afterTurns(ctx, s, func(e events.Event) { h.reportEvent(ctx, g, s.Record(ctx, e)) })
-	o.Sink = func(e events.Event) {
+	report, home := h.reportStates(ctx, s), g.Home(ctx, h.Ledger.Purse(s.Member.Name))
+	tell := home.Sink
+	record := h.afterTurns(ctx, s, func(e events.Event) { tell(s.Record(ctx, e)) })
+	home.Sink = func(e events.Event) {
 		record(e)
 		report()
 	}
-}
-
-// reportEvent reports an event of a guest.
-func (h *seatBuilder) reportEvent(ctx context.Context, g *port.Guest, e events.Event) {
-	if err := g.ReportEvent(context.WithoutCancel(ctx), e); err != nil {
-		h.Log.Error("an event is not reported", "member", g.Member, "type", e.Data.Type(), "err", err)
-	}
+	return home
 }
 
 // note appends an event of a member to the journal, and reports it if the journal of its team is elsewhere.
@@ -131,7 +111,7 @@ func (h *seatBuilder) note(ctx context.Context, s *crew.Seat, d events.Data) {
 	e := events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: d}
 	h.Journal.Append(e)
 	if g := s.Guest(); g != nil {
-		h.reportEvent(ctx, g, e)
+		g.Note(ctx, e)
 	}
 }
 
@@ -151,31 +131,4 @@ func (h *seatBuilder) reportStates(ctx context.Context, s *crew.Seat) func() {
 			h.Log.Error("the state of a member is not reported", "member", s.Member.Name, "err", err)
 		}
 	}
-}
-
-// guestPurse is the purse of a guest: its own limits count here, and all limits where its team is.
-type guestPurse struct {
-	accounts.Purse
-	h     *seatBuilder
-	ctx   func() context.Context
-	guest *port.Guest
-}
-
-// Spend implements agent.Purse.
-func (p guestPurse) Spend(u agent.Usage, usd float64) {
-	p.Purse.Spend(u, usd)
-	if err := p.guest.Report(context.WithoutCancel(p.ctx()), port.Report{Spent: &port.Spent{Usage: u, USD: usd}}); err != nil {
-		p.h.Log.Error("what a member uses is not reported", "member", p.guest.Member, "err", err)
-	}
-}
-
-// Left implements agent.Purse.
-func (p guestPurse) Left(helper bool) error {
-	if err := p.Purse.Left(helper); err != nil {
-		return err
-	}
-	if err := p.guest.Left(p.ctx(), helper); err != nil {
-		return fmt.Errorf("what its team has left: %w", err)
-	}
-	return nil
 }

@@ -27,8 +27,18 @@ type cable struct {
 	changed chan struct{} // closed and replaced with each change
 	node    *plug
 	lost    map[string]bool
-	ask     func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error)
-	report  func(ctx context.Context, node, member string, body json.RawMessage) error
+	end     *end              // of the coordinator; nil: there is none
+	numbers map[string]uint64 // of the last reports of nodes
+	sat     map[string]string // nodes of members
+	spool   []func() error    // reports that wait for a coordinator
+}
+
+// end is the coordinator's end of a cable. It implements orchestrator.Nodes.
+type end struct {
+	*cable
+	dead   bool // what it says is lost
+	ask    func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error)
+	report func(ctx context.Context, node string, number uint64, member string, body json.RawMessage) error
 }
 
 // plug is the node's end of a cable.
@@ -41,7 +51,9 @@ type plug struct {
 	order    sync.Mutex // held while a report is delivered
 }
 
-func newCable() *cable { return &cable{changed: make(chan struct{}), lost: map[string]bool{}} }
+func newCable() *cable {
+	return &cable{changed: make(chan struct{}), lost: map[string]bool{}, numbers: map[string]uint64{}, sat: map[string]string{}}
+}
 
 // until waits until ready returns true. ready is called with mu held.
 func (c *cable) until(ctx context.Context, ready func() bool) error {
@@ -85,7 +97,7 @@ func (p *plug) cut(lost bool) {
 	})
 }
 
-func (c *cable) Seat(ctx context.Context, _ string, labels []string) (string, <-chan struct{}, func(), error) {
+func (c *end) Seat(ctx context.Context, member string, labels []string) (string, <-chan struct{}, func(), error) {
 	var p *plug
 	err := c.until(ctx, func() bool {
 		p = c.node
@@ -94,32 +106,62 @@ func (c *cable) Seat(ctx context.Context, _ string, labels []string) (string, <-
 	if err != nil {
 		return "", nil, nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sat[member] = p.name
 	return p.name, p.gone, func() {}, nil
 }
 
-func (c *cable) Order(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error) {
+func (c *end) Sat(_ context.Context, member string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sat[member], nil
+}
+
+func (c *end) Order(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error) {
 	c.mu.Lock()
 	p := c.node
 	c.mu.Unlock()
-	if p == nil || p.name != node {
+	if p == nil || p.name != node || c.dead {
 		return nil, errors.New("the node is gone")
 	}
 	return p.handle(ctx, member, method, in)
 }
 
-func (c *cable) Lost(node string) bool {
+func (c *end) Lost(node string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lost[node]
 }
 
-func (c *cable) Serve(ctx context.Context,
+func (c *end) Serve(ctx context.Context,
 	ask func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error),
-	report func(ctx context.Context, node, member string, body json.RawMessage) error,
+	report func(ctx context.Context, node string, number uint64, member string, body json.RawMessage) error,
 ) error {
-	c.change(func() { c.ask, c.report = ask, report })
+	c.ask, c.report = ask, report
+	c.change(func() { c.cable.end = c })
+	c.mu.Lock()
+	waiting := c.spool
+	c.spool = nil
+	c.mu.Unlock()
+	for _, again := range waiting {
+		if err := again(); err != nil {
+			return err
+		}
+	}
 	<-ctx.Done()
 	return context.Cause(ctx)
+}
+
+// kill lets a coordinator be silent from now on, as after kill -9.
+func (c *end) kill() { c.change(func() { c.dead, c.cable.end = true, nil }) }
+
+// number returns the number of a node's next report.
+func (c *cable) number(node string) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.numbers[node]++
+	return c.numbers[node]
 }
 
 func (p *plug) Serve(ctx context.Context, handle func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)) error {
@@ -130,33 +172,60 @@ func (p *plug) Serve(ctx context.Context, handle func(ctx context.Context, membe
 }
 
 func (p *plug) Ask(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error) {
+	for {
+		var to *end
+		err := p.until(ctx, func() bool {
+			to = p.end
+			return to != nil && !p.isGone()
+		})
+		if err != nil {
+			return nil, err
+		}
+		out, err := to.ask(ctx, p.name, member, method, in)
+		p.mu.Lock()
+		lost := to.dead
+		p.mu.Unlock()
+		if lost {
+			continue
+		}
+		for _, known := range port.Errors {
+			if errors.Is(err, known) {
+				return out, known
+			}
+		}
+		if err != nil {
+			err = errors.New(err.Error())
+		}
+		return out, err
+	}
+}
+
+func (p *plug) isGone() bool {
 	select {
 	case <-p.gone:
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
+		return true
 	default:
+		return false
 	}
-	out, err := p.ask(ctx, p.name, member, method, in)
-	for _, known := range port.Errors {
-		if errors.Is(err, known) {
-			return out, known
-		}
-	}
-	if err != nil {
-		err = errors.New(err.Error())
-	}
-	return out, err
 }
 
 func (p *plug) Report(ctx context.Context, member string, body json.RawMessage) error {
 	p.order.Lock()
 	defer p.order.Unlock()
-	select {
-	case <-p.gone:
+	if p.isGone() {
 		return nil
-	default:
-		return p.report(ctx, p.name, member, body)
 	}
+	number := p.number(p.name)
+	p.mu.Lock()
+	to := p.end
+	if to == nil {
+		p.spool = append(p.spool, func() error { return p.end.report(context.WithoutCancel(ctx), p.name, number, member, body) })
+	}
+	p.mu.Unlock()
+	if to == nil {
+		return nil
+	}
+	return to.report(ctx, p.name, number, member, body)
 }
 
 // afar is a team of a lead, ana and ben, of which ana and ben work on another host.
@@ -220,7 +289,7 @@ func (a *afar) draining(name string, grace time.Duration) (p *plug, drain, wait,
 
 // options are those of the coordinator, with these members on the node.
 func (a *afar) options(away ...string) orchestrator.Options {
-	return orchestrator.Options{Overrides: orchestrator.Overrides{Nodes: a.cable, On: func(member string) []string {
+	return orchestrator.Options{Overrides: orchestrator.Overrides{Nodes: &end{cable: a.cable}, On: func(member string) []string {
 		if slices.Contains(away, member) {
 			return []string{"big"}
 		}
@@ -272,12 +341,15 @@ func TestMembersAfar(t *testing.T) {
 func (a *afar) asks(t *testing.T) {
 	t.Helper()
 	a.mu.Lock()
-	ask := a.ask
+	ask := a.end.ask
 	a.mu.Unlock()
 	for _, c := range []struct{ node, verb, in, want string }{
-		{"two", "create", `{"subject":"C"}`, port.ErrNoSeat.Error()}, // ana is not there
-		{"one", "send", `{"to":"ben","text":"hello","as":"lead"}`, `"ids":`},
-		{"one", "claim", `{"id":"99","as":"ben","force":true}`, "99"},
+		{"two", "task-create", `{"subject":"C"}`, port.ErrNoSeat.Error()}, // ana is not there
+		{"one", "send", `{"to":"ben","text":"hello"}`, `"ids":`},
+		{"one", "send", `{"to":"ben","text":"hello","as":"lead"}`, "may not act as lead"},
+		{"one", "task-claim", `{"id":"99","force":true}`, "force"},
+		{"one", "task-claim", `{"id":"99"}`, "99"},
+		{"one", "task", `{"id":"1"}`, `"subject":"A"`},
 		{"one", "down", `{}`, "no command"},
 	} {
 		in := `{"member":"ana","life":1,"tool":{"tool":"` + c.verb + `","command":true,"call":{"Input":` + c.in + `}}}`
@@ -349,22 +421,94 @@ func TestNodeIsGone(t *testing.T) {
 	}
 }
 
-// TestGatesThatNeedTheTeam: a gate that needs what a node does not have refuses, and names the way out.
+// TestGatesThatNeedTheTeam: on a node, gates that need the team's tasks or answers judge as they do elsewhere.
 func TestGatesThatNeedTheTeam(t *testing.T) {
 	t.Parallel()
-	a := newAfar(t, teamtest.GroveFiles("echo ana >ana.txt", "echo ben >ben.txt", "gates: {task: [{policy: report-sent}]}\n"))
+	files := teamtest.GroveFiles("", "echo ben >ben.txt", `merge: {into: main}
+gates: {task: [{policy: changed-something}, {approve: lead}], stop: [{policy: report-sent}]}
+`)
+	files["lead.yaml"] = `steps:
+  - when: '"type":"approval_request"'
+    call: [{tool: SendMessage, input: {to: ana, message: {type: approval_response, request_id: ana, approve: true}}}]
+  - {say: fine, times: -1}
+`
+	files["team.yaml"] = strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}", "", 1)
+	files["ana.yaml"] = `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: You have changed no file
+    call: [{tool: Bash, input: {command: "echo ana >ana.txt"}}, {tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: "approve\":true"
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: the lead has not heard of it
+    call: [{tool: SendMessage, input: {to: lead, message: "Done.", summary: done}}]
+  - {say: I wait., times: -1}
+`
+	a := newAfar(t, files)
 	a.host("one")
-	a.Run(a.options("ana"))
+	a.Want(a.Run(a.options("ana")), orchestrator.CodeDone, "all work is done")
+	a.CompletedOnce()
 	lines := teamtest.Show(a.Lines.All())
-	if !strings.Contains(lines, "report-sent cannot judge a member on a node") {
-		t.Errorf("nothing says why the gate refuses:\n%s", lines)
+	for _, want := range []string{"You have changed no file", "waits for the approval of lead", "the lead has not heard of it"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("no line has %q:\n%s", want, lines)
+		}
+	}
+}
+
+// TestHooksAndSessionsAfar: on a node, a background hook wakes its member, and rotate gives it a new session for its
+// next task, which begins with a brief.
+func TestHooksAndSessionsAfar(t *testing.T) {
+	t.Parallel()
+	files := teamtest.GroveFiles("", "echo ben >ben.txt", `merge: {into: main}
+hooks:
+  PostToolUse:
+    - matcher: Bash
+      hooks: [{type: command, command: 'test -e ana.txt || exit 0; echo wake up >&2; exit 2', asyncRewake: true}]
+`)
+	files["team.yaml"] = strings.NewReplacer("ana: {model: ana}", "ana: {model: ana, rotate: task}",
+		"{id: b, subject: B, owner: ben}", "{id: b, subject: B, owner: ana}").Replace(files["team.yaml"])
+	files["ana.yaml"] = `steps:
+  - call: [{tool: Bash, input: {command: "echo ana >ana.txt"}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: first}
+  - when: wake up
+    say: I am awake.
+  - when: the brief
+    say: A is done.
+  - when: A is done.
+    call: [{tool: Bash, input: {command: "echo ben >ben.txt"}}, {tool: TaskUpdate, input: {taskId: "2", status: completed}}]
+  - {say: done, times: -1}
+`
+	a := newAfar(t, files)
+	a.host("one")
+	a.Want(a.Run(a.options("ana")), orchestrator.CodeDone, "all work is done")
+	lines := a.Lines.All()
+	var said, rotated int
+	for _, l := range lines {
+		switch d := l.Event().Data.(type) {
+		case events.TextSaid:
+			if d.Text == "I am awake." {
+				said++
+			}
+		case events.Rotated:
+			rotated++
+		}
+	}
+	if said != 1 || rotated != 1 || a.Git("show HEAD:ben.txt") != "ben" {
+		t.Errorf("it was awake %d times and had %d new sessions:\n%s", said, rotated, teamtest.Show(lines))
 	}
 }
 
 // inTurn runs the team until ana's working copy on the node has a file.
 func (a *afar) inTurn(ctx context.Context, file string) (ended chan orchestrator.Ending) {
 	a.T.Helper()
-	o := a.Orchestrator(a.options("ana"))
+	return a.inTurnOf(ctx, a.options("ana"), file)
+}
+
+// inTurnOf is inTurn with options.
+func (a *afar) inTurnOf(ctx context.Context, with orchestrator.Options, file string) (ended chan orchestrator.Ending) {
+	a.T.Helper()
+	o := a.Orchestrator(with)
 	ended = make(chan orchestrator.Ending, 1)
 	go func() {
 		e, err := o.Run(ctx)
@@ -447,7 +591,7 @@ func TestDrain(t *testing.T) {
 }
 
 // TestReportComesAgain: a report that a coordinator took which died before it said so comes again to the next one.
-// It is of a life that has ended by then, so that the journal has it once.
+// The journal has it once.
 func TestReportComesAgain(t *testing.T) {
 	t.Parallel()
 	files := teamtest.GroveFiles("", "echo ben >ben.txt", "merge: {into: main}\n")
@@ -477,19 +621,78 @@ func TestReportComesAgain(t *testing.T) {
 	a.host("one")
 	ctx, kill := context.WithCancel(t.Context())
 	ended := a.inTurn(ctx, "hung.log")
-	if err := a.report(t.Context(), "one", "ana", body); err != nil {
+	number := a.number("one")
+	if err := a.end.report(t.Context(), "one", number, "ana", body); err != nil {
 		t.Error(err)
 	}
 	testkit.Eventually(t, "the report", func() bool { return told() == 1 })
 	kill()
 	<-ended
 	ended = a.inTurn(t.Context(), "pipe.log")
-	if err := a.report(t.Context(), "one", "ana", body); err != nil {
+	if err := a.end.report(t.Context(), "one", number, "ana", body); err != nil {
 		t.Error(err)
 	}
 	a.goOn("pipe.log")
 	a.Want(<-ended, orchestrator.CodeDone, "all work is done")
 	if n := told(); n != 1 {
 		t.Errorf("the journal has the report %d times", n)
+	}
+}
+
+// TestTakeover: when a coordinator dies in the middle of a turn on a node, the next one goes on with it. It gets
+// what has happened in between, once, and counts what the member has used.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	files := teamtest.GroveFiles("", "echo ben >ben.txt", "merge: {into: main}\n")
+	files["ana.yaml"] = `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+    usage: {input_tokens: 1000, output_tokens: 10}
+  - call: [{tool: Bash, input: {command: "echo ana >ana.txt; echo ran >>runs.log; mkfifo pipe.log; cat pipe.log; echo in between"}}]
+    usage: {input_tokens: 2000, output_tokens: 20}
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+    usage: {input_tokens: 3000, output_tokens: 30}
+  - {say: done, times: -1}
+`
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "ana: {model: ana}", "ana: {model: ana, limits: {max_tokens: 1000000}}", 1)
+	a := newAfar(t, files)
+	a.host("one")
+	with := a.options("ana")
+	ctx, kill := context.WithCancel(t.Context())
+	ended := a.inTurnOf(ctx, with, "pipe.log")
+	with.Overrides.Nodes.(*end).kill()
+	kill()
+	<-ended
+	a.goOn("pipe.log")
+	testkit.Eventually(t, "a report that waits", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.spool) > 0
+	})
+	a.Want(a.Run(a.options("ana")), orchestrator.CodeDone, "all work is done")
+	a.CompletedOnce()
+	if got := testkit.Read(t, a.away("runs.log")); got != "ran\n" {
+		t.Errorf("the command has run as %q", got)
+	}
+	data, err := os.ReadFile(a.Place().Journal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	returned := 0
+	for _, line := range strings.Split(string(data), "\n") {
+		if strings.Contains(line, `"type":"tool_result"`) && strings.Contains(line, "in between") {
+			returned++
+		}
+	}
+	if returned != 1 {
+		t.Errorf("the journal has the result %d times", returned)
+	}
+	var used float64
+	for _, l := range a.Lines.All() {
+		if u, ok := l.Event().Data.(events.MemberUse); ok && l.Member == "ana" && len(u.Limits) > 0 {
+			used = max(used, u.Limits[0].Used)
+		}
+	}
+	if used < 3030+3030 || used > 3030+3030+2*3030 {
+		t.Errorf("ana has used %v tokens", used)
 	}
 }

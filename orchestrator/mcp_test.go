@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/orchestrator/crew"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/crew"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 

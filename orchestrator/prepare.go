@@ -3,9 +3,10 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
-	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"os"
 	"slices"
+
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/specs"

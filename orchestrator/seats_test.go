@@ -3,10 +3,11 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"github.com/coveyteam/covey/orchestrator/crew"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/crew"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/testkit"

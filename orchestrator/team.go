@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,8 +75,7 @@ type seatBuilder struct {
 	tools     *mcp.Server  // serves agent programs over MCP
 	servers   *mcp.Clients // MCP servers of the spec and of plugins
 	roster    *port.Roster // members on other hosts; nil: there are none
-	// command carries out a command of a member on another host.
-	command func(ctx context.Context, member, verb string, in json.RawMessage) (json.RawMessage, error)
+	passed    passedCommands
 }
 
 // opened is what a run has opened before it makes its team.
@@ -135,7 +133,6 @@ func newTeam(
 			Environ: builder.environ, Terminal: o.opts.Terminal, Page: func() string { return withoutToken(o.opts.Page.URL()) },
 		}),
 	}
-	builder.command = commands{t}.forMember
 	if this.hosted != nil {
 		this.hosted.team = t
 	}
@@ -222,7 +219,7 @@ func (o *Orchestrator) newSeatBuilder(
 	return &seatBuilder{
 		o: o, roster: newRoster(this.nodes), thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets, boxes: all, writes: written,
 		around: workspaceFilesOf(ctx, o.team().Workspace), goals: goals, times: times, hooks: live,
-		settings: settings, slots: slots, policies: policies, templates: spawned, copies: copies, tools: tools, servers: servers,
+		passed: passedCommands{}, settings: settings, slots: slots, policies: policies, templates: spawned, copies: copies, tools: tools, servers: servers,
 	}
 }
 

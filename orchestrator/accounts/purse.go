@@ -37,6 +37,16 @@ func (p Purse) Spend(u agent.Usage, usd float64) {
 	})
 }
 
+// Total returns what the member has used in all its lives.
+func (p Purse) Total() (u agent.Usage, usd float64) {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if a := p.l.accounts[p.member]; a != nil {
+		u, usd = a.usage, a.usd()
+	}
+	return u, usd
+}
+
 // Left returns an error if a limit is used up. It grants the member a few passes to hand over out of
 // what is kept for that, and its helpers none.
 func (p Purse) Left(helper bool) error {

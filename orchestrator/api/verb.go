@@ -92,19 +92,23 @@ type Handler struct {
 // names the member to act for. The caller sees the text of an error.
 func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handler {
 	return v.handle(func(ctx context.Context, _ *Server, checks Checks, from bus.Caller, r Req) (Rep, error) {
-		var none Rep
-		if d, ok := any(r).(actingRequest[Req]); ok {
-			by := CallerFrom(from.Identity)
-			if by.Kind != process.Operator {
-				r = d.inNameOf(by.Member)
-			}
-			var err error
-			if ctx, err = checks.check(ctx, by, r); err != nil {
-				return none, err
-			}
-		}
-		return f(ctx, r)
+		return v.checked(ctx, checks, CallerFrom(from.Identity), r, f)
 	})
+}
+
+// checked calls f with a request in the name of whom it acts for.
+func (v Verb[Req, Rep]) checked(ctx context.Context, checks Checks, by process.Caller, r Req, f func(context.Context, Req) (Rep, error)) (Rep, error) {
+	if d, ok := any(r).(actingRequest[Req]); ok {
+		if by.Kind != process.Operator {
+			r = d.inNameOf(by.Member)
+		}
+		var err error
+		if ctx, err = checks.check(ctx, by, r); err != nil {
+			var none Rep
+			return none, err
+		}
+	}
+	return f(ctx, r)
 }
 
 // handle is Handle for a function that also needs the server, its checks and the connection.
@@ -123,6 +127,28 @@ func (v Verb[Req, Rep]) handle(f func(context.Context, *Server, Checks, bus.Call
 		})
 		return err
 	}}
+}
+
+// HandleFor is Handle for a function that gets the member whose process the caller is; empty: it is no member's.
+func (v Verb[Req, Rep]) HandleFor(f func(ctx context.Context, member string, r Req) (Rep, error)) Handler {
+	return v.handle(func(ctx context.Context, _ *Server, checks Checks, from bus.Caller, r Req) (Rep, error) {
+		by := CallerFrom(from.Identity)
+		return v.checked(ctx, checks, by, r, func(ctx context.Context, r Req) (Rep, error) { return f(ctx, by.Member, r) })
+	})
+}
+
+// Name returns the name of the verb.
+func (v Verb[Req, Rep]) Name() string { return string(v.name) }
+
+// OfMember returns a request of a process of a member as its handler gets it, or an error that wraps ErrDenied.
+func (v Verb[Req, Rep]) OfMember(member string, r Req) (Req, error) {
+	if err := v.may(process.Caller{Kind: process.MemberTool, Member: member}, r); err != nil {
+		return r, err
+	}
+	if d, ok := any(r).(actingRequest[Req]); ok {
+		r = d.inNameOf(member)
+	}
+	return r, nil
 }
 
 // NoInput adapts a function without a request for Handle.

@@ -52,7 +52,7 @@ func (d *director) setUp(ctx context.Context) error {
 	if d.purpose.Trigger == "" || d.c.deps.Seats.Lead().Life.State().Gone != "" {
 		return nil
 	}
-	if err := d.c.deps.Seats.Lead().occupant.Mate.Setup(ctx, d.purpose.Trigger); err != nil {
+	if err := d.c.deps.Seats.Lead().occupant.Teammate.Setup(ctx, d.purpose.Trigger); err != nil {
 		return fmt.Errorf("the Setup hooks: %w", err)
 	}
 	return nil

@@ -69,13 +69,19 @@ func Completing(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, completerKey{}, actor)
 }
 
+// Completer returns the actor of Completing; empty: the hooks are those of a turn end.
+func Completer(ctx context.Context) string {
+	by, _ := ctx.Value(completerKey{}).(string)
+	return by
+}
+
 // completer returns who completes the task that gates look at: a member or the operator.
 // completes reports whether the task is completed if they agree.
 //
 // A change by a tool or a command carries its author in ctx. The gates of a turn end do
 // not, and there the hook's input tells the member.
 func (a *Approvals) completer(ctx context.Context, in hooks.Input) (who string, completes bool) {
-	if by, ok := ctx.Value(completerKey{}).(string); ok && by != "" {
+	if by := Completer(ctx); by != "" {
 		return by, true
 	}
 	return cmp.Or(a.inbox.deps.Members.MemberOf(in), a.inbox.deps.Members.LeadMember().Name), a.onPass()

@@ -168,7 +168,7 @@ func newSite(t *testing.T, nodes ...string) *site {
 		ask: func(context.Context, string, string, string, json.RawMessage) (json.RawMessage, error) {
 			return nil, nil
 		},
-		take:  func(context.Context, string, string, json.RawMessage) error { return nil },
+		take:  func(context.Context, string, uint64, string, json.RawMessage) error { return nil },
 		order: func(context.Context, string, string, json.RawMessage) (json.RawMessage, error) { return nil, nil },
 	}
 	for _, n := range nodes {

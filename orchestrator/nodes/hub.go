@@ -115,8 +115,8 @@ type Ask = func(ctx context.Context, node, member, method string, in json.RawMes
 
 // Take takes a report about a member. Those of a node come one after another, in their order. It
 // returns nil after the report is stored; otherwise the report comes again, as it does when
-// the coordinator ends in that moment.
-type Take = func(ctx context.Context, node, member string, body json.RawMessage) error
+// the coordinator ends in that moment. The number of the same report is the same then.
+type Take = func(ctx context.Context, node string, number uint64, member string, body json.RawMessage) error
 
 // Serve connects nodes until ctx ends. Then it waits for what was begun.
 func (h *Hub) Serve(ctx context.Context, ask Ask, take Take) error {
@@ -392,9 +392,9 @@ func (h *Hub) Seat(ctx context.Context, member string, labels []string) (name st
 	case <-ctx.Done():
 		return "", nil, nil, context.Cause(ctx)
 	}
-	before, err := h.config.Store.Seat(ctx, member)
+	before, err := h.Sat(ctx, member)
 	if err != nil {
-		return "", nil, nil, fmt.Errorf("read where %s sat: %w", member, err)
+		return "", nil, nil, err
 	}
 	for {
 		n, gone, changed := h.sit(member, labels, before)
@@ -415,6 +415,15 @@ func (h *Hub) Seat(ctx context.Context, member string, labels []string) (name st
 		}
 		return n.name, gone, release, nil
 	}
+}
+
+// Sat returns the node on which a member has sat last; empty: none.
+func (h *Hub) Sat(ctx context.Context, member string) (string, error) {
+	node, err := h.config.Store.Seat(ctx, member)
+	if err != nil {
+		return "", fmt.Errorf("read where %s sat: %w", member, err)
+	}
+	return node, nil
 }
 
 // sit takes a place for a member. Without one, it returns no node, and what is closed when there may
@@ -479,7 +488,7 @@ func (h *Hub) takeReports(ctx context.Context, n *node, take Take) {
 		at, same := n.kept.Taken, n.kept.Disk == m.Disk
 		h.mu.Unlock()
 		if same && m.Number == at+1 { // others are missing before it, or it came twice
-			err := take(ctx, n.name, m.Member, m.Body)
+			err := take(ctx, n.name, m.Number, m.Member, m.Body)
 			if err != nil {
 				if ctx.Err() == nil && !failed {
 					h.config.OnError(fmt.Errorf("a report of node %s is not stored, and comes again: %w", n.name, err))

@@ -55,7 +55,7 @@ func TestOnce(t *testing.T) {
 			ordered[numberOf(t, in)].Add(1)
 			return in, nil
 		}
-		s.take = func(_ context.Context, _, _ string, body json.RawMessage) error {
+		s.take = func(_ context.Context, _ string, _ uint64, _ string, body json.RawMessage) error {
 			reported = append(reported, numberOf(t, body))
 			return nil
 		}
@@ -301,7 +301,7 @@ func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, "big")
 		var got []int
-		s.take = func(_ context.Context, _, _ string, body json.RawMessage) error {
+		s.take = func(_ context.Context, _ string, _ uint64, _ string, body json.RawMessage) error {
 			got = append(got, numberOf(t, body))
 			return nil
 		}
@@ -355,7 +355,7 @@ func TestReportsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, "big")
 		var tries, stored int
-		s.take = func(context.Context, string, string, json.RawMessage) error {
+		s.take = func(context.Context, string, uint64, string, json.RawMessage) error {
 			if tries++; tries <= 3 {
 				return errors.New("the disk is full")
 			}
@@ -559,7 +559,7 @@ func TestCuts(t *testing.T) {
 		s := newSite(t, names...)
 		var mu sync.Mutex
 		got := map[string][]int{}
-		s.take = func(ctx context.Context, node, _ string, body json.RawMessage) error {
+		s.take = func(ctx context.Context, node string, _ uint64, _ string, body json.RawMessage) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if i, list := numberOf(t, body), got[node]; len(list) == 0 || list[len(list)-1] != i { // a coordinator's end may double the last one

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -33,17 +34,19 @@ func (e *MovedError) Error() string {
 // Seat is what an Afar needs of its member's seat.
 type Seat struct {
 	From
-	On      []string // labels of the node
-	Session string
-	Mode    func() string // permission mode with which the life begins
-	Next    func(context.Context) (teammate.Work, error)
-	Home    Home
+	On         []string // labels of the node
+	Session    string
+	Transcript string        // the file with the team's copy
+	Reported   uint64        // the report that an earlier coordinator has journaled last
+	Mode       func() string // permission mode with which the life begins
+	Home       Home
 	// Give pushes what the coordinator's copy has, unless that is last; see workcopies.Trees.Give.
 	Give func(ctx context.Context, last worktree.Snapshot) (worktree.Snapshot, error)
 	// Take makes the coordinator's copy what the node has pushed.
 	Take    func(ctx context.Context, s worktree.Snapshot) error
+	Used    func(Spent)                // what the member has used before this life, or in it if it goes on
+	Adopted func(turn int)             // the life goes on; turn is 0 if no turn runs
 	Changed func()                     // the member's State has changed
-	Placed  func(node string)          // a node has been chosen
 	Warn    func(text string, e error) // something about it went wrong, and it goes on
 }
 
@@ -51,19 +54,23 @@ type Seat struct {
 type Afar struct {
 	seat   Seat
 	roster *Roster
+	first  bool          // the member has had no life under this coordinator before
+	seated chan struct{} // closed when the life has begun, or goes on
 
-	mu     sync.Mutex
-	node   string
-	gone   <-chan struct{} // closed when the node is gone
-	leave  func()          // gives the place there back
-	state  State
-	renew  *string
-	copy   worktree.Snapshot // what both copies had last
-	idle   chan Idle         // one, because the next Turn comes after it
-	ended  chan Ended
-	no     uint64
-	begun  bool
-	copies sync.Mutex // held while the coordinator's copy is taken or given
+	mu      sync.Mutex
+	node    string
+	gone    <-chan struct{} // closed when the node is gone
+	leave   func()          // gives the place there back
+	state   State
+	renew   *string
+	copy    worktree.Snapshot // what both copies had last
+	idle    chan Idle         // one, because the next Turn comes after it
+	ended   chan Ended
+	no      uint64
+	begun   bool
+	adopted bool       // the life began under an earlier coordinator
+	release func()     // ends the turn's slot; nil: it has none
+	copies  sync.Mutex // held while the coordinator's copy is taken or given
 }
 
 // Node returns the node on which the member is; empty: none yet.
@@ -80,9 +87,7 @@ func (a *Afar) Run(ctx context.Context) error {
 		return err
 	}
 	a.roster.remove(a)
-	if err := a.seat.Home.Admit(context.WithoutCancel(ctx), false); err != nil { // its turn may be over without it
-		a.seat.Warn("the end of its turn", err)
-	}
+	a.admitted(nil) // its turn may be over without it
 	return err
 }
 
@@ -98,7 +103,7 @@ func (a *Afar) run(ctx context.Context) error {
 		}
 	}
 	for {
-		w, err := a.seat.Next(ctx)
+		w, err := a.seat.Home.Inbox.Next(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return a.end(ctx, EndNow)
@@ -120,25 +125,58 @@ func (a *Afar) run(ctx context.Context) error {
 
 // begin finds a node and begins the life there.
 func (a *Afar) begin(ctx context.Context) error {
+	before, err := a.roster.hub.Sat(ctx, a.seat.Member)
+	if err != nil {
+		return err
+	}
 	for {
 		node, gone, leave, err := a.roster.hub.Seat(ctx, a.seat.Member, a.seat.On)
 		if err != nil {
 			return err
 		}
 		a.mu.Lock()
-		a.node, a.gone, a.leave = node, gone, leave
+		a.node, a.gone, a.leave, a.adopted = node, gone, leave, a.first && a.seat.Life > 1 && node == before
 		a.mu.Unlock()
-		a.seat.Placed(node)
-		copy, err := a.give(ctx)
-		if err != nil {
-			return err
-		}
-		err = a.order(ctx, Order{Seat: &SeatOrder{Session: a.seat.Session, Mode: a.seat.Mode(), Copy: copy}}, nil)
+		err = a.takeSeat(ctx)
 		if err == nil || !closed(gone) {
 			return err
 		}
 		leave() // it had not begun there
 	}
+}
+
+// takeSeat begins the life on its node, or goes on with the one that an earlier coordinator has begun there.
+func (a *Afar) takeSeat(ctx context.Context) error {
+	lines, err := linesOf(a.seat.Transcript)
+	if err != nil {
+		return err
+	}
+	o, now := &SeatOrder{Session: a.seat.Session, Mode: a.seat.Mode(), Lines: lines}, Seated{}
+	goesOn := func() bool { a.mu.Lock(); defer a.mu.Unlock(); return a.adopted }
+	if goesOn() {
+		if err = a.order(ctx, Order{Adopt: o}, &now); errors.Is(err, ErrNoSeat) {
+			a.mu.Lock()
+			a.adopted = false
+			a.mu.Unlock()
+		}
+	}
+	if !goesOn() {
+		if o.Copy, err = a.give(ctx); err == nil {
+			err = a.order(ctx, Order{Seat: o}, &now)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	a.seat.Used(now.Used)
+	a.mu.Lock()
+	a.no, a.state = now.Given, now.State
+	a.mu.Unlock()
+	if goesOn() {
+		a.seat.Adopted(now.Turn)
+	}
+	close(a.seated)
+	return nil
 }
 
 // closed reports whether a channel is closed.
@@ -166,7 +204,12 @@ func (a *Afar) turn(ctx context.Context, w teammate.Work) error {
 	a.no++
 	no := a.no
 	a.mu.Unlock()
-	return a.order(ctx, Order{Turn: &Turn{No: no, Work: w, Copy: copy}}, nil)
+	t := Turn{No: no, Work: w, Copy: copy}
+	if in := a.seat.Home.Inbox; in.Rotates(w) {
+		facts := in.Facts(ctx)
+		t.Facts = &facts
+	}
+	return a.order(ctx, Order{Turn: &t}, nil)
 }
 
 // give pushes what the coordinator's copy has.
@@ -207,6 +250,9 @@ func (a *Afar) await(ctx context.Context) error {
 			}
 			return a.take(ctx, i.Copy)
 		case e := <-a.ended:
+			if r := e.Rotated; r != nil {
+				return &endedError{a.seat.Home.Inbox.Rotate(ctx, r.Handover, r.Work)}
+			}
 			return &endedError{e.Err()}
 		case <-gone:
 			return a.moved()
@@ -297,40 +343,13 @@ func (a *Afar) order(ctx context.Context, o Order, out any) error {
 	return json.Unmarshal(answer, out)
 }
 
-// report processes a report of the member.
-func (a *Afar) report(ctx context.Context, r Report) error {
-	switch {
-	case r.State != nil:
-		a.mu.Lock()
-		a.state = *r.State
-		a.mu.Unlock()
-		a.seat.Changed()
-	case r.Idle != nil:
-		select {
-		case <-a.idle: // an older one
-		default:
-		}
-		a.idle <- *r.Idle
-	case r.Ended != nil:
-		select {
-		case a.ended <- *r.Ended:
-		default:
-		}
-	case r.Copy != nil:
-		return a.take(ctx, *r.Copy)
-	default:
-		return a.seat.Home.Report(ctx, r)
-	}
-	return nil
-}
-
 // Fire implements Mate.
 func (a *Afar) Fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, err error) {
 	data, err := texts.Marshal(in)
 	if err != nil {
 		return out, fmt.Errorf("the input of %s: %w", in.Event(), err)
 	}
-	err = a.order(ctx, Order{Fire: &Fired{in.Event(), json.RawMessage(data)}}, &out)
+	err = a.order(ctx, Order{Fire: &Fired{in.Event(), json.RawMessage(data), inbox.Completer(ctx)}}, &out)
 	return out, err
 }
 
@@ -365,11 +384,6 @@ func (a *Afar) takeRenew() *string {
 	r := a.renew
 	a.renew = nil
 	return r
-}
-
-// Setup implements Mate. Setup hooks run for the lead, which is on the coordinator's host.
-func (a *Afar) Setup(context.Context, string) error {
-	return errors.New("Setup hooks run on the coordinator's host")
 }
 
 // SetMode implements Mate.

@@ -11,11 +11,14 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Copies are the working copies of a node; see workcopies.Trees.
@@ -27,37 +30,67 @@ type Copies interface {
 
 // Guest is one life of a member on a node. It gives the member its work, and is its way to its team.
 type Guest struct {
-	From
-	order  SeatOrder
-	link   Link
-	copies Copies
-	turns  chan Turn
-	ends   chan End
-	stop   context.CancelCauseFunc
-	drain  <-chan struct{} // closed when the life is to end after its turn
-	over   chan struct{}   // closed when the life has ended
+	Member     string
+	order      SeatOrder
+	link       Link
+	copies     Copies
+	transcript string // file
+	tell       func(format string, args ...any)
+	turns      chan Turn
+	ends       chan End
+	stop       context.CancelCauseFunc
+	drain      <-chan struct{} // closed when the life is to end after its turn
+	over       chan struct{}   // closed when the life has ended
+	exchange   sync.Mutex      // held while the copy is given or taken
+	spending   sync.Mutex      // held while what is used is counted and its report gets the number of the life
 
-	mu   sync.Mutex
-	copy worktree.Snapshot // what both copies had last
-	last uint64            // number of the last Turn that was given
+	mu      sync.Mutex
+	life    uint64            // rises if another coordinator goes on with it
+	copy    worktree.Snapshot // what both copies had last
+	kept    int64             // bytes of the transcript that the team has
+	given   uint64            // number of the last Turn that was given
+	work    Turn              // the last Turn that was taken
+	idle    bool              // it waits for a Turn
+	turn    int               // number of the member's turn that runs; 0: none
+	state   State             // as it was reported last
+	rotated *Rotated
+	stale   bool // the spec has changed for it, so that no coordinator goes on with it
+}
+
+// warn warns of something that is not reported.
+func (g *Guest) warn(what string, err error) {
+	if err != nil {
+		g.tell("%s of %s is not reported: %v", what, g.Member, err)
+	}
 }
 
 // newGuest returns a life that has not begun. stop ends it in the middle of its turn.
 func (n *Node) newGuest(from From, order SeatOrder, stop context.CancelCauseFunc) *Guest {
-	return &Guest{From: from, order: order, link: n.deps.Link, copies: n.deps.Copies, stop: stop, drain: n.drain, copy: order.Copy,
+	return &Guest{Member: from.Member, life: from.Life, order: order, link: n.deps.Link, copies: n.deps.Copies, stop: stop, drain: n.drain,
+		copy: order.Copy, tell: n.deps.Warn, transcript: n.deps.Transcript(from.Member, order.Session),
 		turns: make(chan Turn, 1), ends: make(chan End, 1), over: make(chan struct{})}
+}
+
+// Life returns the number of the life.
+func (g *Guest) Life() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.life
 }
 
 // Order returns what the life began with.
 func (g *Guest) Order() SeatOrder { return g.order }
 
-// TakeCopy brings the working copy to what the coordinator's has, before the life begins.
-func (g *Guest) TakeCopy(ctx context.Context) error {
+// Arrive brings the working copy and the transcript to what the team has, before the life begins.
+func (g *Guest) Arrive(ctx context.Context) error {
+	if err := g.takeLines(ctx); err != nil {
+		return fmt.Errorf("take the transcript of %s along: %w", g.Member, err)
+	}
 	rescued, err := g.copies.Resume(ctx, g.Member, g.order.Copy)
 	if err != nil || rescued == "" {
 		return err
 	}
-	return g.ReportEvent(ctx, events.Event{Member: g.Member, Data: events.Warning{
+	return g.reportEvent(ctx, events.Event{Member: g.Member, Data: events.Warning{
 		Text: "it has worked elsewhere meanwhile; what was left on this host is " + rescued + " of the repository there"}})
 }
 
@@ -66,6 +99,8 @@ func (g *Guest) take(ctx context.Context, s worktree.Snapshot) error {
 	if s.Head == "" {
 		return nil
 	}
+	g.exchange.Lock()
+	defer g.exchange.Unlock()
 	g.mu.Lock()
 	g.copy = s
 	g.mu.Unlock()
@@ -74,6 +109,8 @@ func (g *Guest) take(ctx context.Context, s worktree.Snapshot) error {
 
 // give pushes what the working copy has.
 func (g *Guest) give(ctx context.Context) (worktree.Snapshot, error) {
+	g.exchange.Lock()
+	defer g.exchange.Unlock()
 	g.mu.Lock()
 	last := g.copy
 	g.mu.Unlock()
@@ -91,6 +128,8 @@ func (g *Guest) follow(ctx context.Context, given, made worktree.Snapshot) error
 	if made.Head == "" || made.Head == given.Head {
 		return nil
 	}
+	g.exchange.Lock()
+	defer g.exchange.Unlock()
 	g.mu.Lock()
 	g.copy = made
 	g.mu.Unlock()
@@ -99,7 +138,7 @@ func (g *Guest) follow(ctx context.Context, given, made worktree.Snapshot) error
 
 // ask sends a request.
 func (g *Guest) ask(ctx context.Context, a Ask) (out Answered, err error) {
-	a.From = g.From
+	a.From = From{g.Member, g.Life()}
 	in, err := texts.Marshal(a)
 	if err != nil {
 		return out, fmt.Errorf("ask the team: %w", err)
@@ -114,17 +153,33 @@ func (g *Guest) ask(ctx context.Context, a Ask) (out Answered, err error) {
 	return out, g.follow(ctx, a.copy(), out.Copy)
 }
 
-// Report implements Home.
+// Report reports what has happened. Reports keep their order.
 func (g *Guest) Report(ctx context.Context, r Report) error {
-	in, err := texts.Marshal(Reported{g.From, r})
+	g.mu.Lock()
+	from := From{g.Member, g.life}
+	if r.State != nil {
+		g.state = *r.State
+	}
+	g.mu.Unlock()
+	in, err := texts.Marshal(Reported{from, r})
 	if err != nil {
 		return fmt.Errorf("report to the team: %w", err)
 	}
 	return g.link.Report(ctx, g.Member, in)
 }
 
-// ReportEvent reports an event.
-func (g *Guest) ReportEvent(ctx context.Context, e events.Event) error {
+// reportEvent reports an event.
+func (g *Guest) reportEvent(ctx context.Context, e events.Event) error {
+	if e.Helper == "" {
+		g.mu.Lock()
+		switch e.Data.(type) {
+		case events.TurnStarted:
+			g.turn = e.Turn
+		case events.TurnEnded:
+			g.turn = 0
+		}
+		g.mu.Unlock()
+	}
 	l, err := e.Line()
 	if err != nil {
 		return err
@@ -135,11 +190,15 @@ func (g *Guest) ReportEvent(ctx context.Context, e events.Event) error {
 // Next implements teammate.Inbox.
 func (g *Guest) Next(ctx context.Context) (teammate.Work, error) {
 	copy, err := g.give(ctx)
+	if err == nil {
+		err = g.giveLines(ctx)
+	}
 	if err != nil {
 		return teammate.Work{}, err
 	}
 	g.mu.Lock()
-	done := g.last
+	g.idle = true
+	done := g.work.No
 	g.mu.Unlock()
 	if err := g.Report(ctx, Report{Idle: &Idle{done, copy}}); err != nil {
 		return teammate.Work{}, err
@@ -157,7 +216,7 @@ func (g *Guest) Next(ctx context.Context) (teammate.Work, error) {
 			err = g.take(ctx, t.Copy)
 		}
 		g.mu.Lock()
-		g.last = t.No
+		g.work, g.idle = t, false
 		g.mu.Unlock()
 		return t.Work, err
 	case e := <-g.ends:
@@ -170,13 +229,38 @@ func (g *Guest) Next(ctx context.Context) (teammate.Work, error) {
 	}
 }
 
-// Waiting implements Home and teammate.Inbox.
+// Rotates implements teammate.Rotator: the team decides it.
+func (g *Guest) Rotates(teammate.Work) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.work.Facts != nil
+}
+
+// Facts implements teammate.Rotator.
+func (g *Guest) Facts(context.Context) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.work.Facts == nil { // the brief was written before a crash
+		return ""
+	}
+	return *g.work.Facts
+}
+
+// Rotate implements teammate.Rotator. The team makes the new session, from its copy of the transcript.
+func (g *Guest) Rotate(ctx context.Context, h transcript.Handover, w teammate.Work) error {
+	g.mu.Lock()
+	g.rotated = &Rotated{h, w}
+	g.mu.Unlock()
+	return g.giveLines(ctx)
+}
+
+// Waiting implements teammate.Inbox.
 func (g *Guest) Waiting(ctx context.Context) ([]agent.Input, error) {
 	out, err := g.ask(ctx, Ask{Waiting: true})
 	return out.Waiting, err
 }
 
-// Taken implements Home and teammate.Inbox.
+// Taken implements teammate.Inbox.
 func (g *Guest) Taken(ctx context.Context, ids []string) error {
 	_, err := g.ask(ctx, Ask{Taken: &ids})
 	return err
@@ -194,21 +278,15 @@ func (g *Guest) Admit(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// Left implements Home.
-func (g *Guest) Left(ctx context.Context, helper bool) error {
-	_, err := g.ask(ctx, Ask{Left: &helper})
-	return err
-}
-
-// Standing implements Home.
-func (g *Guest) Standing(ctx context.Context) (Standing, error) {
+// standing returns what the team knows of the member.
+func (g *Guest) standing(ctx context.Context) (Standing, error) {
 	out, err := g.ask(ctx, Ask{Standing: true})
 	return out.Standing, err
 }
 
 // InProgress implements teammate.TaskLister.
 func (g *Guest) InProgress(ctx context.Context, _ string) ([]tasks.Task, error) {
-	s, err := g.Standing(ctx)
+	s, err := g.standing(ctx)
 	return s.InProgress, err
 }
 
@@ -237,18 +315,81 @@ func (g *Guest) Tool(ctx context.Context, c ToolCall, gated bool) agent.ToolResu
 	return out.Tool
 }
 
-// Notice implements teammate.Options.PostNotice.
-func (g *Guest) Notice(ctx context.Context, id, text string) error {
-	_, err := g.ask(ctx, Ask{Notice: &Notice{id, text}})
-	return err
+// Home returns the member's ways to its team. ctx is that of its life, and own its purse on this host. Its tools
+// and gates ask for themselves.
+func (g *Guest) Home(ctx context.Context, own agent.Purse) Home {
+	now := func() Standing {
+		s, err := g.standing(ctx)
+		if err != nil {
+			return Standing{} // the gates ask again
+		}
+		return s
+	}
+	return Home{
+		Inbox: g, Tasks: g, Asker: guestAsker{g, func() bool { return now().Present }}, Purse: guestPurse{own, g, func() context.Context { return ctx }},
+		Sink:   func(e events.Event) { g.Note(ctx, e) },
+		OnHold: func() string { return now().OnHold },
+		Crons:  func() []hooks.SessionCron { return now().Crons },
+		PostNotice: func(ctx context.Context, id, text string) error {
+			return g.Report(ctx, Report{Notice: &Notice{id, text}})
+		},
+		OnBackgroundHook: func(p hooks.Progress) { g.warn("a hook", g.Report(context.WithoutCancel(ctx), Report{Hook: &p})) },
+	}
 }
 
-// Asker returns who decides calls of the member. ctx is that of its life.
-func (g *Guest) Asker(ctx context.Context) teammate.Asker {
-	return guestAsker{g, func() bool {
-		s, err := g.Standing(ctx)
-		return err == nil && s.Present
-	}}
+// Note reports an event.
+func (g *Guest) Note(ctx context.Context, e events.Event) {
+	g.warn("an event", g.reportEvent(context.WithoutCancel(ctx), e))
+}
+
+// guestPurse is the purse of a guest: its own limits count here, and all limits where its team is.
+type guestPurse struct {
+	agent.Purse
+	*Guest
+	ctx func() context.Context
+}
+
+// Spend implements agent.Purse.
+func (p guestPurse) Spend(u agent.Usage, usd float64) {
+	p.spending.Lock()
+	defer p.spending.Unlock()
+	p.Purse.Spend(u, usd)
+	p.warn("what it uses", p.Report(context.WithoutCancel(p.ctx()), Report{Spent: &Spent{u, usd}}))
+}
+
+// Left implements agent.Purse.
+func (p guestPurse) Left(helper bool) error {
+	if err := p.Purse.Left(helper); err != nil {
+		return err
+	}
+	if _, err := p.ask(p.ctx(), Ask{Left: &helper}); err != nil {
+		return fmt.Errorf("what its team has left: %w", err)
+	}
+	return nil
+}
+
+// Policy returns a gate that the team asks.
+func (g *Guest) Policy(name string) runner.Policy {
+	var ask func(ctx context.Context, in hooks.Input, asks bool) hooks.Result
+	ask = func(ctx context.Context, in hooks.Input, asks bool) hooks.Result {
+		v := Verdict{Gate: name, Event: in.Payload.Event(), Completing: inbox.Completer(ctx) != "", Asks: asks}
+		if task, ok := in.Payload.(hooks.TaskCompletedInput); ok {
+			v.Task = &task
+		}
+		var out Answered
+		var err error
+		if v.Copy, err = g.give(ctx); err == nil {
+			out, err = g.ask(ctx, Ask{Verdict: &v})
+		}
+		if err != nil {
+			return runner.Broken(fmt.Errorf("the team cannot be asked for the verdict of %s: %w", name, err))
+		}
+		if r := out.Verdict.Result; out.Verdict.MayAsk {
+			r.Wait.Ask = func(ctx context.Context) hooks.Result { return ask(ctx, in, true) }
+		}
+		return out.Verdict.Result
+	}
+	return func(ctx context.Context, in hooks.Input) hooks.Result { return ask(ctx, in, false) }
 }
 
 // guestAsker is the Asker of a Guest.
@@ -289,8 +430,10 @@ type NodeDeps struct {
 	Link   Link
 	Copies Copies
 	// Seat makes the seat of a guest, and returns its Mate and a function that closes it.
-	Seat func(ctx context.Context, g *Guest) (Mate, func(), error)
-	Warn func(format string, args ...any)
+	Seat       func(ctx context.Context, g *Guest) (Mate, func(), error)
+	Used       func(member string) Spent // over all lives
+	Transcript func(member, session string) string
+	Warn       func(format string, args ...any)
 }
 
 // NewNode returns a Node without members.
@@ -328,15 +471,27 @@ func (n *Node) Order(ctx, life context.Context, in json.RawMessage) (json.RawMes
 		return nil, fmt.Errorf("an order cannot be read: %w", err)
 	}
 	if o.Seat != nil {
-		return nil, n.seat(ctx, life, o.From, *o.Seat)
+		if err := n.seat(ctx, life, o.From, *o.Seat); err != nil {
+			return nil, err
+		}
+		return texts.Marshal(Seated{Used: n.deps.Used(o.Member)})
 	}
 	n.mu.Lock()
 	g, mate := n.guests[o.Member], n.mates[o.Member]
 	n.mu.Unlock()
-	if g == nil || g.Life != o.Life || mate == nil {
+	if g == nil || mate == nil || g.Life() != o.Life && o.Adopt == nil {
 		return nil, fmt.Errorf("%w: %s", ErrNoSeat, o.Member)
 	}
 	switch {
+	case o.Adopt != nil:
+		now, err := n.adopt(ctx, g, o.Life, *o.Adopt)
+		if err == nil {
+			err = mate.SetMode(o.Adopt.Mode)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return texts.Marshal(now)
 	case o.Turn != nil:
 		g.begin(*o.Turn)
 	case o.End == EndNow:
@@ -365,10 +520,45 @@ var errEnded = errors.New("the team has ended it")
 func (g *Guest) begin(t Turn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if t.No <= g.last || len(g.turns) > 0 {
+	if t.No <= g.given || len(g.turns) > 0 {
 		return // it has it
 	}
+	g.given = t.No
 	g.turns <- t
+}
+
+// Outdate lets the life of a member whose spec has changed end before another coordinator would go on with it.
+func (n *Node) Outdate(member string) {
+	n.mu.Lock()
+	g := n.guests[member]
+	n.mu.Unlock()
+	if g != nil {
+		g.mu.Lock()
+		g.stale = true
+		g.mu.Unlock()
+	}
+}
+
+// adopt lets a life go on under another coordinator, in its turn or between two.
+func (n *Node) adopt(ctx context.Context, g *Guest, life uint64, o SeatOrder) (Seated, error) {
+	if _, err := g.hasLines(o.Lines); err != nil {
+		return Seated{}, err
+	}
+	g.spending.Lock()
+	defer g.spending.Unlock()
+	g.mu.Lock()
+	if g.order.Session != o.Session || g.life > life || g.stale || closed(g.over) {
+		g.mu.Unlock()
+		return Seated{}, fmt.Errorf("%w: %s", ErrNoSeat, g.Member)
+	}
+	g.life = life
+	now := Seated{Given: g.given, Turn: g.turn, State: g.state, Used: n.deps.Used(g.Member)}
+	waits, idle := g.idle && len(g.turns) == 0, Idle{g.work.No, g.copy}
+	g.mu.Unlock()
+	if waits { // what it has reported was of its life before
+		return now, g.Report(ctx, Report{Idle: &idle})
+	}
+	return now, nil
 }
 
 // fire runs the hooks of an event.
@@ -377,7 +567,14 @@ func fire(ctx context.Context, mate Mate, f Fired) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the input of %s: %w", f.Event, err)
 	}
-	out, err := mate.Fire(ctx, hooks.RawPayload{Name: f.Event, Fields: fields})
+	if f.Completer != "" {
+		ctx = inbox.Completing(ctx, f.Completer)
+	}
+	payload := hooks.Payload(hooks.RawPayload{Name: f.Event, Fields: fields})
+	if task := (hooks.TaskCompletedInput{}); f.Event == hooks.TaskCompleted && json.Unmarshal(f.Input, &task) == nil {
+		payload = task // which gates of covey read
+	}
+	out, err := mate.Fire(ctx, payload)
 	if err != nil {
 		return nil, err
 	}
@@ -400,10 +597,10 @@ func (n *Node) seat(ctx, life context.Context, from From, o SeatOrder) error {
 	was := n.guests[from.Member]
 	n.mu.Unlock()
 	if was != nil {
-		if was.Life == from.Life {
+		switch life := was.Life(); {
+		case life == from.Life:
 			return nil
-		}
-		if was.Life > from.Life {
+		case life > from.Life:
 			return fmt.Errorf("%w: %s has a newer one", ErrNoSeat, from.Member)
 		}
 		was.stop(errEnded)
@@ -454,6 +651,7 @@ func (n *Node) giveLast(life context.Context, g *Guest) {
 	if err == nil && now != last {
 		err = g.Report(ctx, Report{Copy: &now})
 	}
+	err = errors.Join(err, g.giveLines(ctx))
 	if err != nil {
 		n.deps.Warn("what %s has not pushed stays in its working copy on this host: %v", g.Member, err)
 	}
@@ -462,7 +660,9 @@ func (n *Node) giveLast(life context.Context, g *Guest) {
 // ended reports the end of a life. The end of the node is not the end of its members' lives: they go on
 // when it is back.
 func (n *Node) ended(life context.Context, g *Guest, err error) {
-	e := Ended{Halt: errors.Is(err, teammate.ErrHalted)}
+	g.mu.Lock()
+	e := Ended{Halt: errors.Is(err, teammate.ErrHalted), Rotated: g.rotated}
+	g.mu.Unlock()
 	switch {
 	case life.Err() != nil && !errors.Is(context.Cause(life), errEnded):
 		return

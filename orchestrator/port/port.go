@@ -1,11 +1,11 @@
 // Package port defines everything that crosses between a team and the seat of one of its members: the
 // program, its hooks, permissions, working copy and transcript. Mate is what the team tells a member,
-// Home what a member asks its team. All values are plain data that encode to JSON.
+// Home what a member asks its team.
 //
-// A member of the same process is a Local, and its Home is made of the functions that its teammate has
-// anyway. A member on another host has two ends: Afar is its Mate on the coordinator's host, and a Guest
-// hosts it on the node. Between them lies a transport that repeats what is lost and answers a repeated
-// request as the first time.
+// A member of the same process is a Local, whose teammate has its Home. A member on another host has two
+// ends: Afar is its Mate on the coordinator's host and answers from its Home, and a Guest is its Home on
+// the node. What crosses is plain data that encode to JSON. Between them lies a transport that repeats
+// what is lost and answers a repeated request as the first time.
 package port
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // Mate is what a team tells a member.
@@ -30,36 +31,32 @@ type Mate interface {
 	Signal(s Signal)
 	// Renew makes another agent when the next turn begins; see teammate.Teammate.Renew.
 	Renew(voice string)
-	// Setup runs the Setup hooks.
-	Setup(ctx context.Context, trigger string) error
 	// SetMode changes the permission mode.
 	SetMode(mode string) error
 	// State returns what the member does in the background.
 	State() State
 }
 
-// Home is what a member asks its team.
-type Home interface {
-	// Waiting returns unread mail that may be shown during a turn.
-	Waiting(ctx context.Context) ([]agent.Input, error)
-	// Taken reports that the transcript holds messages.
-	Taken(ctx context.Context, ids []string) error
-	// Admit waits until a turn may begin, or reports that it has ended.
-	Admit(ctx context.Context, begins bool) error
-	// Left returns an error if a limit is used up; see agent.Purse.
-	Left(ctx context.Context, helper bool) error
-	// Standing returns what the team knows of the member.
-	Standing(ctx context.Context) (Standing, error)
-	// Passed reports tasks whose gates a turn end has passed.
-	Passed(ctx context.Context, p Passed) error
+// Home is what a member asks its team: the options of its teammate that lead there, and what only a member
+// on another host has to ask for. A member on a node has those of a Guest.
+type Home struct {
+	Inbox interface {
+		teammate.Inbox
+		teammate.Admitter
+		teammate.Rotator
+	}
+	Tasks            teammate.TaskLister
+	Asker            teammate.Asker
+	Purse            agent.Purse
+	Sink             events.Sink
+	OnHold           func() string
+	Crons            func() []hooks.SessionCron
+	PostNotice       func(ctx context.Context, id, text string) error
+	OnBackgroundHook func(hooks.Progress)
 	// Tool calls a team tool.
-	Tool(ctx context.Context, c ToolCall) (agent.ToolResult, error)
-	// Ask asks whether a call may run.
-	Ask(ctx context.Context, q Question) (Answer, error)
-	// Notice puts the result of a helper or of a background command into the member's mailbox, once per id.
-	Notice(ctx context.Context, n Notice) error
-	// Report reports what has happened. Reports keep their order.
-	Report(ctx context.Context, r Report) error
+	Tool func(ctx context.Context, c ToolCall) (agent.ToolResult, error)
+	// Policy asks a gate of covey that needs the team's tasks or answers.
+	Policy func(ctx context.Context, name string, in hooks.Input) hooks.Result
 }
 
 // Signal acts on a running turn.
@@ -79,11 +76,10 @@ type State struct {
 
 // Standing is what a team knows of a member.
 type Standing struct {
-	InProgress []tasks.Task           `json:"in_progress,omitempty"`
-	OnHold     string                 `json:"on_hold,omitempty"`
-	Crons      []hooks.SessionCron    `json:"crons,omitempty"`
-	Team       []hooks.BackgroundTask `json:"team,omitempty"`    // of a lead: its teammates
-	Present    bool                   `json:"present,omitempty"` // somebody can be asked
+	InProgress []tasks.Task        `json:"in_progress,omitempty"`
+	OnHold     string              `json:"on_hold,omitempty"`
+	Crons      []hooks.SessionCron `json:"crons,omitempty"`
+	Present    bool                `json:"present,omitempty"` // somebody can be asked
 }
 
 // Passed are tasks whose gates have passed, and the work as the gates saw it.
@@ -101,6 +97,22 @@ type ToolCall struct {
 	Copy    worktree.Snapshot `json:"copy"` // what the member's copy has; zero: as last time
 }
 
+// Verdict asks a gate of covey about an event.
+type Verdict struct {
+	Gate       string                    `json:"gate"`
+	Event      hooks.Event               `json:"event"`
+	Task       *hooks.TaskCompletedInput `json:"task,omitempty"`       // of TaskCompleted
+	Completing bool                      `json:"completing,omitempty"` // the task is completed if its gates agree
+	Asks       bool                      `json:"asks,omitempty"`       // the question is asked that the gate waits for
+	Copy       worktree.Snapshot         `json:"copy"`
+}
+
+// Judged is the answer to a Verdict.
+type Judged struct {
+	Result hooks.Result `json:"result"`
+	MayAsk bool         `json:"may_ask,omitempty"` // the gate has a question that has not been asked
+}
+
 // Question asks about a tool call.
 type Question struct {
 	Question teammate.Question `json:"question"`
@@ -113,7 +125,7 @@ type Answer struct {
 	Unbegun bool            `json:"unbegun,omitempty"`
 }
 
-// Notice is a message of a member to itself.
+// Notice is a message of a member to itself: the result of a helper or of a background command, once per id.
 type Notice struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -121,15 +133,18 @@ type Notice struct {
 
 // Report is something that has happened to a member. One field of it is set.
 type Report struct {
-	Event *events.Line       `json:"event,omitempty"`
-	Spent *Spent             `json:"spent,omitempty"`
-	State *State             `json:"state,omitempty"`
-	Idle  *Idle              `json:"idle,omitempty"`
-	Ended *Ended             `json:"ended,omitempty"`
-	Copy  *worktree.Snapshot `json:"copy,omitempty"` // what a life has given that ends in the middle of its turn
+	Event  *events.Line       `json:"event,omitempty"`
+	Spent  *Spent             `json:"spent,omitempty"`
+	State  *State             `json:"state,omitempty"`
+	Hook   *hooks.Progress    `json:"hook,omitempty"` // of a hook in the background
+	Notice *Notice            `json:"notice,omitempty"`
+	Lines  *Lines             `json:"lines,omitempty"`
+	Idle   *Idle              `json:"idle,omitempty"`
+	Ended  *Ended             `json:"ended,omitempty"`
+	Copy   *worktree.Snapshot `json:"copy,omitempty"` // what a life has given that ends in the middle of its turn
 }
 
-// Spent are the tokens of a model request.
+// Spent are tokens, such as those of a model request.
 type Spent struct {
 	Usage agent.Usage `json:"usage"`
 	USD   float64     `json:"usd,omitempty"`
@@ -143,8 +158,15 @@ type Idle struct {
 
 // Ended means that a life has ended.
 type Ended struct {
-	Error string `json:"error,omitempty"`
-	Halt  bool   `json:"halt,omitempty"` // a hook has stopped the member for good
+	Error   string   `json:"error,omitempty"`
+	Halt    bool     `json:"halt,omitempty"`    // a hook has stopped the member for good
+	Rotated *Rotated `json:"rotated,omitempty"` // another session takes its place
+}
+
+// Rotated is a session that another one follows, which begins with Work.
+type Rotated struct {
+	Handover transcript.Handover `json:"handover"`
+	Work     teammate.Work       `json:"work"`
 }
 
 // Err returns what Mate.Run returns.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -41,12 +40,13 @@ type Ask struct {
 	Waiting  bool      `json:"waiting,omitempty"`
 	Standing bool      `json:"standing,omitempty"`
 	Taken    *[]string `json:"taken,omitempty"`
-	Admit    *bool     `json:"admit,omitempty"`
-	Left     *bool     `json:"left,omitempty"`
+	Admit    *bool     `json:"admit,omitempty"` // a turn begins; false: it has ended
+	Left     *bool     `json:"left,omitempty"`  // what is left for a helper; false: for the member
 	Passed   *Passed   `json:"passed,omitempty"`
 	Tool     *ToolCall `json:"tool,omitempty"`
 	Question *Question `json:"question,omitempty"`
-	Notice   *Notice   `json:"notice,omitempty"`
+	Verdict  *Verdict  `json:"verdict,omitempty"`
+	Lines    *int64    `json:"lines,omitempty"` // the transcript from this byte on
 }
 
 // Answered is the answer to an Ask.
@@ -55,6 +55,8 @@ type Answered struct {
 	Standing Standing          `json:"standing,omitzero"`
 	Tool     agent.ToolResult  `json:"tool,omitzero"`
 	Answer   Answer            `json:"answer,omitzero"`
+	Verdict  Judged            `json:"verdict,omitzero"`
+	Lines    []byte            `json:"lines,omitempty"`
 	Copy     worktree.Snapshot `json:"copy,omitzero"` // what the team has made of the copy that came with the request
 }
 
@@ -65,35 +67,10 @@ func (a Ask) copy() worktree.Snapshot {
 		return a.Tool.Copy
 	case a.Passed != nil:
 		return a.Passed.Copy
+	case a.Verdict != nil:
+		return a.Verdict.Copy
 	}
 	return worktree.Snapshot{}
-}
-
-// answer asks home what a request asks.
-func (a Ask) answer(ctx context.Context, home Home) (out Answered, err error) {
-	switch {
-	case a.Waiting:
-		out.Waiting, err = home.Waiting(ctx)
-	case a.Standing:
-		out.Standing, err = home.Standing(ctx)
-	case a.Taken != nil:
-		err = home.Taken(ctx, *a.Taken)
-	case a.Admit != nil:
-		err = home.Admit(ctx, *a.Admit)
-	case a.Left != nil:
-		err = home.Left(ctx, *a.Left)
-	case a.Passed != nil:
-		err = home.Passed(ctx, *a.Passed)
-	case a.Tool != nil:
-		out.Tool, err = home.Tool(ctx, *a.Tool)
-	case a.Question != nil:
-		out.Answer, err = home.Ask(ctx, *a.Question)
-	case a.Notice != nil:
-		err = home.Notice(ctx, *a.Notice)
-	default:
-		err = fmt.Errorf("a request of %s asks nothing that this covey knows", a.Member)
-	}
-	return out, err
 }
 
 // Reported is a report with the life that it is from.
@@ -105,7 +82,8 @@ type Reported struct {
 // Order is an order. One field besides From is set.
 type Order struct {
 	From
-	Seat   *SeatOrder `json:"seat,omitempty"`
+	Adopt  *SeatOrder `json:"adopt,omitempty"` // goes on with the life that runs there
+	Seat   *SeatOrder `json:"seat,omitempty"`  // begins a life
 	Turn   *Turn      `json:"turn,omitempty"`
 	End    End        `json:"end,omitempty"`
 	Fire   *Fired     `json:"fire,omitempty"`
@@ -114,11 +92,22 @@ type Order struct {
 	Mode   string     `json:"mode,omitempty"`
 }
 
-// SeatOrder begins a life.
+// SeatOrder is what a life begins with, or goes on with.
 type SeatOrder struct {
 	Session string            `json:"session"`
 	Mode    string            `json:"mode"` // permission mode
 	Copy    worktree.Snapshot `json:"copy"`
+	Lines   Lines             `json:"lines"` // what the team has of the transcript, without its bytes
+}
+
+// Seated is the answer to a SeatOrder.
+type Seated struct {
+	Used Spent `json:"used"` // over all lives of the member
+
+	// What a life does that goes on.
+	Given uint64 `json:"given,omitempty"` // number of the last Turn that was given
+	Turn  int    `json:"turn,omitempty"`  // number of the member's turn that runs; 0: none
+	State State  `json:"state,omitzero"`
 }
 
 // Turn is work for a member that is idle.
@@ -126,6 +115,8 @@ type Turn struct {
 	No   uint64            `json:"no"` // counts from 1 in a life
 	Work teammate.Work     `json:"work"`
 	Copy worktree.Snapshot `json:"copy"`
+	// Facts are set if another session begins with the work: what is known of the member, for a brief.
+	Facts *string `json:"facts,omitempty"`
 }
 
 // End tells how a life ends.
@@ -140,8 +131,9 @@ const (
 
 // Fired is an event whose hooks are run.
 type Fired struct {
-	Event hooks.Event     `json:"event"`
-	Input json.RawMessage `json:"input"`
+	Event     hooks.Event     `json:"event"`
+	Input     json.RawMessage `json:"input"`
+	Completer string          `json:"completer,omitempty"` // who completes a task that the hooks judge
 }
 
 // Link is the node's end of a transport.
@@ -159,4 +151,6 @@ type Hub interface {
 	Seat(ctx context.Context, member string, labels []string) (node string, gone <-chan struct{}, release func(), err error)
 	// Order sends an order until it is answered, ctx ends or the node is gone.
 	Order(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error)
+	// Sat returns the node on which a member has sat last, also in earlier runs; empty: none.
+	Sat(ctx context.Context, member string) (node string, err error)
 }

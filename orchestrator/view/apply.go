@@ -18,6 +18,9 @@ func (s *State) Apply(l events.Event) {
 		return
 	}
 	s.count(l)
+	if l.Report > 0 {
+		s.member(l.Member).Reported = l.Report
+	}
 	// Each part knows its types of events; one that no part knows changes nothing more.
 	switch {
 	case (teamFold{s}).apply(l), (workFold{s}).apply(l), (gateFold{s}).apply(l):

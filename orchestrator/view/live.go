@@ -110,6 +110,12 @@ func (l *Live) Said(member string) (said string) {
 	return said
 }
 
+// Reported returns the number of the last report of a member's node that is a line of the journal.
+func (l *Live) Reported(member string) (number uint64) {
+	l.Read(func(s *State) { number = s.member(member).Reported })
+	return number
+}
+
 // Status returns a member as `covey ps` shows it.
 func (l *Live) Status(member string) (status api.MemberStatus) {
 	l.Read(func(s *State) { status = s.member(member).Status() })

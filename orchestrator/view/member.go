@@ -23,6 +23,9 @@ type Member struct {
 
 	// Node is the host that carries it; empty: the one that runs the team does.
 	Node string `json:"node,omitempty"`
+	// Reported is the number of the last report of that node which is a line of the journal.
+	Reported uint64 `json:"-"`
+	LastNode string `json:"-"` // Node of this run or of an earlier one
 
 	// State is decided from Stage and from what it waits for (Member.decide).
 	State api.MemberState `json:"state"`

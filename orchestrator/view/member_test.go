@@ -189,7 +189,7 @@ func TestMemberOverRuns(t *testing.T) {
 			kept = append(kept, name)
 		}
 	}
-	want := []string{"Name", "Lead", "Left", "Agent", "Awaits", "Held", "Lockout", "InProgress", "Spent", "CostTold",
+	want := []string{"Name", "Lead", "Left", "Agent", "Reported", "LastNode", "Awaits", "Held", "Lockout", "InProgress", "Spent", "CostTold",
 		"Unreported", "Unread", "Texts", "Worktree"}
 	if !slices.Equal(kept, want) {
 		t.Errorf("these outlast a run: %q, want %q; begin in teamfold.go decides", kept, want)

@@ -105,7 +105,11 @@ func (s memberFold) apply(l events.Event) bool {
 	case events.SandboxDenied:
 		s.member(l.Member).deny(cut(e.Access + " " + e.Path))
 	case events.MemberPlaced:
-		s.member(l.Member).Node = e.Node
+		m := s.member(l.Member)
+		if m.LastNode != e.Node {
+			m.LastNode, m.Reported = e.Node, 0
+		}
+		m.Node = e.Node
 	case events.SettingUp:
 		s.member(l.Member).Doing = cut(e.Doing)
 	case events.Rotated:

@@ -106,6 +106,7 @@ func (m *Member) begin(at time.Time) {
 	fresh.InProgress, fresh.Spent, fresh.Unread = slices.Clone(m.InProgress), m.Spent, m.Unread
 	fresh.CostTold, fresh.Texts, fresh.Worktree = m.CostTold, slices.Clone(m.Texts), m.Worktree
 	fresh.Unreported, fresh.Awaits, fresh.Lockout = slices.Clone(m.Unreported), m.Awaits, m.Lockout
+	fresh.Reported, fresh.LastNode = m.Reported, m.LastNode
 	if m.Left {
 		fresh.Stage = Over
 	}
