@@ -137,6 +137,8 @@ type Nodes interface {
 	Serve(ctx context.Context,
 		ask func(ctx context.Context, node, member, method string, in json.RawMessage) (json.RawMessage, error),
 		report func(ctx context.Context, node string, number uint64, member string, body json.RawMessage) error) error
+	// Respec tells nodes that another spec is in effect.
+	Respec()
 	// Lost reports whether a node does not answer.
 	Lost(node string) bool
 }

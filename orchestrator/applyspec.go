@@ -128,21 +128,29 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (loadedSpec, error) {
 				"run covey up again", r.Spec)
 		}
 	}
+	return o.check(team)
+}
+
+// check reads what a spec names.
+func (o *Orchestrator) check(team *configs.Team) (loadedSpec, error) {
 	managed, warnings, err := settings.LoadManaged(o.opts.ManagedFolders)
 	if err != nil {
 		return loadedSpec{}, fmt.Errorf("managed settings: %w", err)
 	}
 	c, missing, wrong := check(team, o.opts.Agents)
+	if o.opts.NoTurns {
+		missing = nil
+	}
 	// What is wrong comes before what is missing: a mistake in the spec may be the reason
 	// why a program is looked for at all.
 	for _, err := range []error{wrong, missing} {
 		if err != nil {
-			return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
+			return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%s: %v", team.File, err)
 		}
 	}
 	c.hooks.AddManaged(managed, warnings)
 	if err := workcopies.Check(workcopies.GitFor(o.place, nil), team, c.hooks.Sources); err != nil {
-		return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
+		return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%s: %v", team.File, err)
 	}
 	return loadedSpec{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
@@ -194,6 +202,9 @@ func (t *team) useSpec(ctx context.Context, next loadedSpec, change events.SpecC
 		t.goals.Set(change.Goal)
 	}
 	t.Journal.Tell(change)
+	if t.nodes != nil { // before members begin anew there
+		t.nodes.Respec()
+	}
 	t.crew.ApplyChanges(ctx, change.Members)
 	if err := t.markRunning(t.goals.Text()); err != nil {
 		// The spec is in effect; guardState writes run.json later.

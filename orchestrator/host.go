@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/port"
+	"github.com/coveyteam/covey/orchestrator/specs"
 )
 
 // HostLink is a node's connection to the host that leads the team.
@@ -18,6 +19,8 @@ type HostLink interface {
 	port.Link
 	// Serve calls handle for each order, each in a goroutine of its own, until ctx ends.
 	Serve(ctx context.Context, handle func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)) error
+	// Spec waits for another spec than the one that the node has.
+	Spec(ctx context.Context) (*configs.Team, error)
 }
 
 // Host runs members of a team that another host leads, as that host orders, until ctx ends. They work here
@@ -73,19 +76,64 @@ func (g *hosting) run(ctx context.Context) error {
 			return s.Mate(), func() { t.crew.EndGuest(context.WithoutCancel(ctx), s) }, nil
 		}})
 	defer node.Wait()
-	serving, end := context.WithCancel(ctx)
-	defer end()
-	go func() {
+	serving, end := context.WithCancelCause(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer end(nil)
+	group.Go(func() {
 		select {
 		case <-g.drain:
 			node.Drain(g.grace)
-			end()
+			end(nil)
 		case <-serving.Done():
 		}
-	}()
+	})
+	group.Go(func() { end(g.follow(serving, node)) })
 	return g.link.Serve(serving, func(order context.Context, _, method string, in json.RawMessage) (json.RawMessage, error) {
 		return node.Order(order, ctx, in)
 	})
+}
+
+// follow puts each other spec of the team into effect, until ctx ends. Members whose keys have changed go on until
+// the team lets them begin anew.
+func (g *hosting) follow(ctx context.Context, node *port.Node) error {
+	for {
+		spec, err := g.link.Spec(ctx)
+		if err != nil {
+			return err
+		}
+		changed, err := g.use(ctx, guestSpec(spec))
+		if err != nil {
+			return err
+		}
+		for _, m := range changed {
+			node.Outdate(m.Name)
+		}
+	}
+}
+
+// use puts a spec into effect on a node, and returns what has changed of members.
+func (g *hosting) use(ctx context.Context, spec *configs.Team) ([]events.MemberChange, error) {
+	g.seating.Lock()
+	defer g.seating.Unlock()
+	t := g.team
+	next, err := t.o.check(spec)
+	if err != nil {
+		return nil, err
+	}
+	change, err := specs.Compare(t.o.team(), next.team)
+	if err == nil {
+		err = t.reload.Adopt(ctx, next.team, next.hooks)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.o.spec.Store(&next)
+	t.Board.SetTeam(next.team)
+	for _, m := range next.team.Members() {
+		t.Ledger.SetLimits(m.Name, m.Limits)
+	}
+	return change.Members, nil
 }
 
 // homeOf returns the ways of a member to its team, wherever that is.

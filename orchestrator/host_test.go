@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
@@ -46,6 +47,7 @@ type plug struct {
 	*cable
 	name     string
 	gone     chan struct{}
+	specs    chan *configs.Team
 	draining bool // no member chooses it
 	handle   func(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error)
 	order    sync.Mutex // held while a report is delivered
@@ -83,7 +85,7 @@ func (c *cable) change(do func()) {
 
 // plug makes the end of a node.
 func (c *cable) plug(name string) *plug {
-	return &plug{cable: c, name: name, gone: make(chan struct{})}
+	return &plug{cable: c, name: name, gone: make(chan struct{}), specs: make(chan *configs.Team, 1)}
 }
 
 // cut takes a node away.
@@ -169,6 +171,17 @@ func (p *plug) Serve(ctx context.Context, handle func(ctx context.Context, membe
 	p.change(func() { p.node, p.lost[p.name] = p, false })
 	<-ctx.Done()
 	return context.Cause(ctx)
+}
+
+func (c *end) Respec() {}
+
+func (p *plug) Spec(ctx context.Context) (*configs.Team, error) {
+	select {
+	case team := <-p.specs:
+		return team, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 func (p *plug) Ask(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error) {
@@ -694,5 +707,43 @@ func TestTakeover(t *testing.T) {
 	}
 	if used < 3030+3030 || used > 3030+3030+2*3030 {
 		t.Errorf("ana has used %v tokens", used)
+	}
+}
+
+// TestTranscriptMoves: a member whose host is lost goes on on another one with what it knew when its last turn had
+// ended.
+func TestTranscriptMoves(t *testing.T) {
+	t.Parallel()
+	files := teamtest.GroveFiles("", "", "merge: {into: main}\n")
+	files["team.yaml"] = strings.NewReplacer("{id: b, subject: B, owner: ben}", "{id: b, subject: B, owner: ana}",
+		"ana: {model: ana}", "ana: {model: ana, self_claim: true}").Replace(files["team.yaml"])
+	files["ana.yaml"] = `steps:
+  - call: [{tool: Bash, input: {command: "echo ana >ana.txt; echo ran >>runs.log"}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: A is done.}
+  - call: [{tool: Bash, input: {command: "mkfifo pipe.log; cat pipe.log; echo ben >ben.txt"}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]
+  - {say: done, times: -1}
+`
+	a := newAfar(t, files)
+	first, stop := a.host("one")
+	ended := a.inTurn(t.Context(), "pipe.log")
+	first.cut(true)
+	stop()
+	testkit.Shell(t, a.dir, "git clone -q -b main origin.git other")
+	a.node = &teamtest.Rig{T: t, Dir: filepath.Join(a.dir, "other"), Home: t.TempDir(), Log: &strings.Builder{}}
+	a.host("two")
+	testkit.Eventually(t, "ana to go on", func() bool {
+		_, err := os.Stat(a.away("pipe.log"))
+		return err == nil
+	})
+	if _, err := os.Stat(a.away("runs.log")); err == nil {
+		t.Error("ana has begun from the start")
+	}
+	a.goOn("pipe.log")
+	a.Want(<-ended, orchestrator.CodeDone, "all work is done")
+	a.CompletedOnce()
+	if got := a.Git("show HEAD:ana.txt HEAD:ben.txt"); got != "ana\nben" {
+		t.Errorf("merged is %q", got)
 	}
 }

@@ -15,8 +15,8 @@ func TestNodeIsBack(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
 	n := &teamNodes{o: r.team.o, journal: r.team.Journal, store: r.team.Store, inbox: r.team.Asks}
 	back := nodes.Node{Profile: nodes.Profile{Name: "big"}, State: nodes.Here, Since: time.Now(), Was: []string{"dev", "ops"}}
-	n.changed(back)
-	n.changed(back) // by a coordinator that has not known of it
+	n.tell(back)
+	n.tell(back) // by a coordinator that has not known of it
 	var about []string
 	for _, q := range r.team.Asks.Open() {
 		if q.To != actors.Operator || !strings.Contains(q.Text, "node big is back; what "+q.Member+" did there after its last push is in its working copy on big") {
@@ -28,7 +28,7 @@ func TestNodeIsBack(t *testing.T) {
 		t.Errorf("the inbox names %v", about)
 	}
 	back.Since = back.Since.Add(time.Hour)
-	n.changed(back)
+	n.tell(back)
 	if got := len(r.team.Asks.Open()); got != 4 {
 		t.Errorf("after the second time, the inbox has %d lines", got)
 	}

@@ -10,12 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-
 	"github.com/coveyteam/covey/orchestrator/nodes"
 	"github.com/coveyteam/covey/orchestrator/port"
 	"github.com/coveyteam/covey/orchestrator/receipts"
@@ -37,6 +35,11 @@ type teamNodes struct {
 	inbox   *inbox.Inbox // set before Serve, like copies
 	copies  *workcopies.Trees
 	bundles sync.Mutex // held while one is made, which pushes
+
+	mu      sync.Mutex
+	signed  *nodes.Signed     // what nodes run; nil: the spec has changed
+	has     map[string]string // digests of what nodes have
+	changed chan struct{}     // closed and replaced when one of these changes
 }
 
 // nodesOf returns the nodes of the team; nil: its spec has none.
@@ -44,10 +47,10 @@ func (o *Orchestrator) nodesOf(lead *coordinator, store *tasks.Store, j *state.J
 	if lead == nil || len(o.team().Nodes) == 0 {
 		return nil
 	}
-	n := &teamNodes{o: o, journal: j, store: store}
+	n := &teamNodes{o: o, journal: j, store: store, has: map[string]string{}, changed: make(chan struct{})}
 	n.Hub = nodes.NewHub(nodes.NATS{Conn: lead.link.Conn()}, nodes.HubConfig{
 		Team: o.team().Name, Epoch: lead.Status().Epoch, Version: o.opts.Version, Store: nodes.TaskStore{Tasks: store},
-		Errors: port.Errors, Takes: n.takes, Changed: n.changed,
+		Errors: port.Errors, Takes: n.takes, Changed: n.tell, Settle: j.CatchUp, Refused: func(err error) { j.Warn("%v", err) },
 		OnError: func(err error) { o.opts.Log.Error("the nodes of the team", "err", err) },
 	})
 	return n
@@ -64,9 +67,9 @@ func (n *teamNodes) takes(p *nodes.Profile) error {
 	return nil
 }
 
-// changed tells people that the state of a node has changed, and names what a node that was lost and is
+// tell tells people that the state of a node has changed, and names what a node that was lost and is
 // back may have.
-func (n *teamNodes) changed(now nodes.Node) {
+func (n *teamNodes) tell(now nodes.Node) {
 	n.journal.Append(events.Event{Data: events.NodeChanged{
 		Node: now.Name, State: string(now.State), Labels: now.Labels, Places: now.Places, Version: now.Version, Draining: now.Draining,
 	}})
@@ -82,14 +85,54 @@ func (n *teamNodes) changed(now nodes.Node) {
 	}
 }
 
-// Seat implements Nodes. It tells people where the member sits.
+// Seat implements Nodes. It waits until the node has the current spec, and tells people where the member sits.
 func (n *teamNodes) Seat(ctx context.Context, member string, labels []string) (name string, gone <-chan struct{}, release func(), err error) {
 	name, gone, release, err = n.Hub.Seat(ctx, member, labels)
-	if err == nil {
-		n.journal.Append(events.Event{Member: member, Data: events.MemberPlaced{Node: name}})
+	if err != nil {
+		return name, gone, release, err
 	}
-	return name, gone, release, err
+	for has := ""; ; {
+		var signed nodes.Signed
+		if signed, err = n.current(ctx, false); err != nil {
+			break
+		}
+		var changed <-chan struct{}
+		if has, changed = n.hasOf(name); has == signed.Digest() {
+			n.journal.Append(events.Event{Member: member, Data: events.MemberPlaced{Node: name}})
+			return name, gone, release, nil
+		}
+		select {
+		case <-changed:
+			continue
+		case <-gone:
+			return name, gone, release, nil
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		break
+	}
+	release()
+	return "", nil, nil, err
 }
+
+// hasOf returns the digest of what a node has, and what is closed when that may be another one.
+func (n *teamNodes) hasOf(node string) (digest string, changed <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.has[node], n.changed
+}
+
+// change changes what nodes run or have.
+func (n *teamNodes) change(do func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	do()
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// Respec implements Nodes.
+func (n *teamNodes) Respec() { n.change(func() { n.signed = nil }) }
 
 // Serve implements Nodes. Besides what members ask, nodes ask for the spec.
 func (n *teamNodes) Serve(ctx context.Context, ask nodes.Ask, report nodes.Take) error {
@@ -101,40 +144,49 @@ func (n *teamNodes) Serve(ctx context.Context, ask nodes.Ask, report nodes.Take)
 		if err := json.Unmarshal(in, &have); err != nil {
 			return nil, fmt.Errorf("what the node has of the spec: %w", err)
 		}
-		return n.spec(ctx, have)
-	}, report)
-}
-
-// spec returns what a node runs, signed, as soon as it is something else than what the node has.
-func (n *teamNodes) spec(ctx context.Context, have string) (json.RawMessage, error) {
-	const every = 2 * time.Second // a spec changes a few times in a day
-	for last := (*configs.Team)(nil); ; {
-		if team := n.o.team(); team != last {
-			n.bundles.Lock()
-			b, err := bundleOf(ctx, n.copies, team)
-			n.bundles.Unlock()
-			if err != nil {
-				return nil, err
-			}
-			key, err := receipts.TeamKey(n.o.place.Home(), team.Bus.Creds, team.Name)
-			if err != nil {
-				return nil, err
-			}
-			signed, err := b.Sign(key)
+		n.change(func() { n.has[node] = have })
+		for fresh := have == ""; ; fresh = false {
+			_, changed := n.hasOf(node)
+			signed, err := n.current(ctx, fresh)
 			if err != nil {
 				return nil, err
 			}
 			if signed.Digest() != have {
 				return json.Marshal(signed)
 			}
-			last = team
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
 		}
-		select {
-		case <-time.After(every):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	}, report)
+}
+
+// current returns what nodes run, signed. It is made anew if the spec has changed, or for a node that has nothing.
+func (n *teamNodes) current(ctx context.Context, fresh bool) (nodes.Signed, error) {
+	n.bundles.Lock()
+	defer n.bundles.Unlock()
+	n.mu.Lock()
+	last := n.signed
+	n.mu.Unlock()
+	if last != nil && !fresh {
+		return *last, nil
 	}
+	team := n.o.team()
+	b, err := bundleOf(ctx, n.copies, team)
+	if err != nil {
+		return nodes.Signed{}, err
+	}
+	key, err := receipts.TeamKey(n.o.place.Home(), team.Bus.Creds, team.Name)
+	if err != nil {
+		return nodes.Signed{}, err
+	}
+	signed, err := b.Sign(key)
+	if err == nil && n.o.team() == team {
+		n.change(func() { n.signed = &signed })
+	}
+	return signed, err
 }
 
 // bundleOf returns what a node runs of a team: its spec and the files that the spec or its commands name,

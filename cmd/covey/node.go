@@ -80,8 +80,12 @@ type nodeRun struct {
 	grace time.Duration
 	dir   string
 	link  *nodes.Link
-	hosts hosts
 	log   *slog.Logger
+
+	have    string        // digest of the spec
+	handle  nodes.Handle  // set once carries is closed, like over
+	carries chan struct{} // closed when the node carries members
+	over    <-chan struct{} // closed when it carries none any more
 }
 
 // runNode carries members until a signal.
@@ -108,7 +112,7 @@ func runNode(ctx context.Context, env *cli.Env, f nodeFlags) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer unlink(nil)
-	group.Go(func() { unlink(r.link.Serve(linked, r.hosts.handle)) })
+	group.Go(func() { unlink(r.link.Serve(linked, r.obeyOrder)) })
 	draining, drain := context.WithCancel(linked)
 	defer drain()
 	patient, hurry := context.WithCancelCause(linked)
@@ -163,7 +167,7 @@ func newNodeRun(env *cli.Env, f nodeFlags) (*nodeRun, error) {
 	if f.places < 1 {
 		return nil, cli.Usagef("--places is %d; a node carries at least 1 member", f.places)
 	}
-	r := &nodeRun{env: env, grace: f.grace, log: slog.New(&warningHandler{tell: func(text string) { env.Err.Printf("%s\n", text) }})}
+	r := &nodeRun{env: env, grace: f.grace, carries: make(chan struct{}), log: slog.New(&warningHandler{tell: func(text string) { env.Err.Printf("%s\n", text) }})}
 	var err error
 	if r.creds, err = nodes.ReadCreds(env.Path(f.creds)); err != nil {
 		return nil, err
@@ -213,38 +217,37 @@ func ownerOf(env *cli.Env, f nodeFlags) (nodes.Owner, error) {
 
 // carry carries members until ctx ends, with the spec that the team has. When draining ends, it lets turns end.
 func (r *nodeRun) carry(ctx, draining context.Context) error {
-	have := ""
-	for {
-		signed, err := r.spec(draining, have)
-		if err != nil {
-			return err
-		}
-		o, err := r.prepare(draining, signed)
-		if err != nil {
-			return err
-		}
-		have = signed.Digest()
-		r.env.Err.Printf("node %s carries members of team %s\n", r.creds.Node, r.creds.Team)
-		hosting, end := context.WithCancelCause(ctx)
-		changed := make(chan struct{})
-		go func() {
-			defer close(changed)
-			if _, err := r.spec(hosting, have); err == nil {
-				end(errNewSpec)
-			}
-		}()
-		err = o.Host(hosting, hostLink{r.link, &r.hosts}, draining.Done(), r.grace)
-		again := errors.Is(context.Cause(hosting), errNewSpec)
-		end(nil)
-		<-changed
-		if !again {
-			return err
-		}
+	team, err := r.Spec(draining)
+	if err != nil {
+		return err
 	}
+	o, err := orchestrator.New(team, orchestrator.Options{
+		Version: r.env.Version, Log: r.log, OwnProcess: true, NoTurns: true, ManagedFolders: r.env.Managed, Unattended: true,
+	})
+	if err != nil {
+		return err
+	}
+	return o.Host(ctx, r, draining.Done(), r.grace)
 }
 
-// errNewSpec ends what a node does by an earlier spec.
-var errNewSpec = errors.New("the spec has changed")
+// Spec implements orchestrator.HostLink.
+func (r *nodeRun) Spec(ctx context.Context) (*configs.Team, error) {
+	signed, err := r.spec(ctx, r.have)
+	if err != nil {
+		return nil, err
+	}
+	team, err := r.prepare(ctx, signed)
+	if err != nil {
+		return nil, err
+	}
+	what := "carries members of"
+	if r.have != "" {
+		what = "has another spec of"
+	}
+	r.have = signed.Digest()
+	r.env.Err.Printf("node %s %s team %s\n", r.creds.Node, what, r.creds.Team)
+	return team, nil
+}
 
 // spec returns what the node is to run, as soon as that is something else than what it has.
 func (r *nodeRun) spec(ctx context.Context, have string) (signed nodes.Signed, err error) {
@@ -259,9 +262,9 @@ func (r *nodeRun) spec(ctx context.Context, have string) (signed nodes.Signed, e
 	return signed, err
 }
 
-// prepare brings the clone up to date and reads the spec, as far as its operator has signed it and the owner
+// prepare brings the clone up to date and returns the spec, as far as its operator has signed it and the owner
 // of this host allows it.
-func (r *nodeRun) prepare(ctx context.Context, signed nodes.Signed) (*orchestrator.Orchestrator, error) {
+func (r *nodeRun) prepare(ctx context.Context, signed nodes.Signed) (*configs.Team, error) {
 	b, err := signed.Open(r.creds.Team, r.keys)
 	if err != nil {
 		return nil, err
@@ -290,69 +293,41 @@ func (r *nodeRun) prepare(ctx context.Context, signed nodes.Signed) (*orchestrat
 	if err := r.owner.TakesCommands(commands); err != nil {
 		return nil, err
 	}
-	return orchestrator.New(team, orchestrator.Options{
-		Version: r.env.Version, Log: r.log, OwnProcess: true, NoTurns: true, ManagedFolders: r.env.Managed, Unattended: true,
-	})
+	return team, nil
 }
 
-// hosts passes orders to who carries members now.
-type hosts struct {
-	mu      sync.Mutex
-	current nodes.Handle
-	turn    int           // counts the changes of current
-	came    chan struct{} // closed when there is one; nil: nobody waits
+// Ask implements orchestrator.HostLink.
+func (r *nodeRun) Ask(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error) {
+	return r.link.Ask(ctx, member, method, in)
 }
 
-// handle passes an order on, once somebody carries members.
-func (h *hosts) handle(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error) {
-	for {
-		h.mu.Lock()
-		handle, turn := h.current, h.turn
-		if handle == nil && h.came == nil {
-			h.came = make(chan struct{})
-		}
-		came := h.came
-		h.mu.Unlock()
-		if handle != nil {
-			out, err := handle(ctx, member, method, in)
-			h.mu.Lock()
-			ended := h.turn != turn
-			h.mu.Unlock()
-			if err == nil || !ended {
-				return out, err
-			}
-			continue
-		}
-		select {
-		case <-came:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
+// Report implements orchestrator.HostLink.
+func (r *nodeRun) Report(ctx context.Context, member string, body json.RawMessage) error {
+	return r.link.Report(ctx, member, body)
 }
 
-// set sets who carries members; nil: nobody does.
-func (h *hosts) set(handle nodes.Handle) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.current = handle
-	h.turn++
-	if handle != nil && h.came != nil {
-		close(h.came)
-		h.came = nil
-	}
-}
-
-// hostLink is the connection of one Orchestrator that carries members.
-type hostLink struct {
-	*nodes.Link
-	hosts *hosts
-}
-
-// Serve implements orchestrator.HostLink.
-func (l hostLink) Serve(ctx context.Context, handle nodes.Handle) error {
-	l.hosts.set(handle)
-	defer l.hosts.set(nil)
+// Serve implements orchestrator.HostLink. It carries out the orders that have waited for it.
+func (r *nodeRun) Serve(ctx context.Context, handle nodes.Handle) error {
+	r.handle, r.over = handle, ctx.Done()
+	close(r.carries)
 	<-ctx.Done()
 	return context.Cause(ctx)
+}
+
+// obeyOrder carries out an order, once the node carries members.
+func (r *nodeRun) obeyOrder(ctx context.Context, member, method string, in json.RawMessage) (json.RawMessage, error) {
+	select {
+	case <-r.carries:
+		out, err := r.handle(ctx, member, method, in)
+		select {
+		case <-r.over:
+			if err != nil {
+				<-ctx.Done() // the team is told that the node is gone
+			}
+		default:
+		}
+		return out, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

@@ -158,6 +158,8 @@ type site struct {
 	take  Take
 	order Handle
 	news  chan Node
+
+	refused []string // what the coordinator has told of refused nodes
 }
 
 var errKnown = errors.New("a known error")
@@ -188,6 +190,8 @@ func (s *site) coordinator(epoch uint64) (*Hub, func()) {
 			return nil
 		},
 		Changed: func(n Node) { s.news <- n },
+		Settle:  func(context.Context) {},
+		Refused: func(err error) { s.refused = append(s.refused, err.Error()) },
 		OnError: func(err error) { s.t.Log("coordinator:", err) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -63,8 +63,10 @@ type HubConfig struct {
 	Store   Store
 	Errors  Errors
 	Times   Times
-	Changed func(Node)  // called with each change of a state, one after another
-	OnError func(error) // called with errors that no call returns; it must not block
+	Changed func(Node)            // called with each change of a state, one after another
+	Settle  func(context.Context) // waits until what was taken outlives this process
+	Refused func(error)           // called when a node is refused, once for each of its processes
+	OnError func(error)           // called with errors that no call returns; it must not block
 }
 
 // Hub is the coordinator's end of all connections to nodes.
@@ -78,6 +80,9 @@ type Hub struct {
 	changed chan struct{} // closed and replaced when places may have become free
 	look    chan struct{} // states may have changed
 	storing sync.Mutex    // held while what is kept of a node is read and stored
+
+	refusing sync.Mutex
+	refused  map[string]string // processes of nodes that were refused, by their names
 }
 
 // node is the coordinator's end of one connection.
@@ -105,7 +110,7 @@ type news struct {
 // NewHub returns the coordinator's end.
 func NewHub(wire Wire, c HubConfig) *Hub {
 	c.Times = c.Times.defaults()
-	return &Hub{config: c, wire: wire, nodes: map[string]*node{}, ready: make(chan struct{}),
+	return &Hub{config: c, wire: wire, nodes: map[string]*node{}, refused: map[string]string{}, ready: make(chan struct{}),
 		changed: make(chan struct{}), look: make(chan struct{}, 1)}
 }
 
@@ -237,6 +242,12 @@ func (h *Hub) known(n *node, process string) bool {
 // beat takes a sign of life and answers it.
 func (h *Hub) beat(ctx context.Context, group *sync.WaitGroup, name string, m message, ask Ask, take Take) error {
 	refuse := func(code string, err error) {
+		h.refusing.Lock()
+		defer h.refusing.Unlock()
+		if told := h.refused[name] == m.Process; !told {
+			h.refused[name] = m.Process
+			h.config.Refused(fmt.Errorf("node %s is refused: %w", name, err))
+		}
 		s := &sender{wire: h.wire, subject: Subject(h.config.Team, name, string(inbox))}
 		_ = s.send(message{Epoch: h.config.Epoch, Process: m.Process, Method: refusal, Fault: &fault{code, err.Error()}})
 	}
@@ -355,6 +366,7 @@ func (h *Hub) keep(ctx context.Context, n *node) (Kept, error) {
 	h.mu.Lock()
 	kept := n.kept
 	h.mu.Unlock()
+	h.config.Settle(ctx)
 	return kept, h.config.Store.KeepNode(ctx, n.name, kept)
 }
 

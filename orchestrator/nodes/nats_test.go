@@ -68,7 +68,7 @@ func TestServers(t *testing.T) {
 	coordinator, nodes := onServers(t, "big")
 	fail := func(err error) { t.Log(err) }
 	h := NewHub(NATS{coordinator}, HubConfig{Team: "crew", Epoch: 1, Store: newMemory(), Takes: func(*Profile) error { return nil },
-		Changed: func(Node) {}, OnError: fail})
+		Changed: func(Node) {}, Settle: func(context.Context) {}, Refused: fail, OnError: fail})
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
@@ -105,7 +105,7 @@ func TestServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packet := append([]byte{0, 0, 0, 1, 0, 0, 1}, fmt.Sprintf(`{"format":1,"process":"P","disk":"%s","body":{"version":"0.9"}}`, l.spool.id)...)
+	packet := append([]byte{0, 0, 0, 1, 0, 0, 1}, fmt.Sprintf(`{"format":2,"process":"P","disk":"%s","body":{"version":"0.9"}}`, l.spool.id)...)
 	if err := nodes[0].PublishRequest(Subject("crew", "big", "beat"), "covey.crew.log", packet); err != nil {
 		t.Error(err)
 	}

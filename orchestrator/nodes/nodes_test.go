@@ -411,12 +411,17 @@ func TestRefused(t *testing.T) {
 		stop, _ := s.cable.Listen(Subject("crew", "old", "inbox"), func(_ string, data []byte) { answer, _ = r.add(data) })
 		defer stop()
 		packet := append([]byte{0, 0, 0, 1, 0, 0, 1}, `{"format":0,"process":"P","disk":"D","body":{"version":"0.9"}}`...)
-		if err := s.cable.Publish(Subject("crew", "old", "beat"), packet); err != nil {
-			t.Error(err)
+		for range 2 {
+			if err := s.cable.Publish(Subject("crew", "old", "beat"), packet); err != nil {
+				t.Error(err)
+			}
 		}
 		synctest.Wait()
 		if answer.Fault == nil || answer.Fault.Code != "format" || !strings.Contains(answer.Fault.Text, "node old runs covey 0.9, and the coordinator covey 1;") {
 			t.Errorf("%+v %+v", answer, answer.Fault)
+		}
+		if len(s.refused) != 3 || !strings.HasPrefix(s.refused[2], "node old is refused: ") || !strings.Contains(s.refused[2], "use the same on both") {
+			t.Errorf("the coordinator has told %q", s.refused)
 		}
 		if l.Silent() > 3*time.Second {
 			t.Error("the first node suffers from the others")

@@ -51,7 +51,7 @@ const (
 func Subject(team, node, lane string) string { return "covey." + team + ".node." + node + "." + lane }
 
 // Format is the version of the messages. Both sides must have the same.
-const Format = 1
+const Format = 2
 
 // message is what is sent on each lane.
 type message struct {
