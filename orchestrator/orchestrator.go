@@ -480,7 +480,10 @@ func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
 	defer t.checkState()
 	var g run.Group
 	crewCtx, stopCrew := context.WithCancelCause(ctx)
+	nodesCtx, stopNodes := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopNodes()
 	g.Add(func() error {
+		defer stopNodes() // by then all lives on nodes have ended
 		var err error
 		end, err = t.crew.Run(crewCtx, t.purpose())
 		return err
@@ -499,7 +502,7 @@ func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
 	g.Add(func() error { return t.people.Run(crewCtx) }, func(error) {})
 	g.Add(func() error { return t.templates.Serve(crewCtx, t.grow) }, func(error) {})
 	g.Add(func() error { return t.lead.keep(crewCtx) }, func(error) {})
-	g.Add(func() error { return t.serveNodes(crewCtx) }, func(error) {})
+	g.Add(func() error { return t.serveNodes(nodesCtx) }, func(error) {})
 	g.Add(func() error { return t.lead.report(crewCtx, t.Journal.Tell) }, func(error) {})
 	g.Add(func() error { return watchStore(crewCtx, t.Store, t.Journal) }, func(error) {})
 	if t.o.opts.OwnProcess {

@@ -96,7 +96,7 @@ var floors = []arrows{
 		"orchestrator/api orchestrator/members orchestrator/inbox orchestrator/launch orchestrator/mcp " +
 		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/state orchestrator/view orchestrator/workcopies " +
 		"orchestrator/merging orchestrator/teamtools orchestrator/trust"},
-	{"orchestrator/port", "hooks tasks events teammate teammate/agent orchestrator/worktree"},
+	{"orchestrator/port", "hooks hooks/runner tasks events teammate teammate/agent teammate/transcript orchestrator/inbox orchestrator/worktree"},
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* events teammate teammate/agent teammate/transcript teammate/builtin/tools " +
 		"teammate/permission " +
 		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/inbox " +

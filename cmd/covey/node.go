@@ -82,9 +82,9 @@ type nodeRun struct {
 	link  *nodes.Link
 	log   *slog.Logger
 
-	have    string        // digest of the spec
-	handle  nodes.Handle  // set once carries is closed, like over
-	carries chan struct{} // closed when the node carries members
+	have    string          // digest of the spec
+	handle  nodes.Handle    // set once carries is closed, like over
+	carries chan struct{}   // closed when the node carries members
 	over    <-chan struct{} // closed when it carries none any more
 }
 

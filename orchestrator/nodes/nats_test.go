@@ -75,7 +75,10 @@ func TestServers(t *testing.T) {
 	reported := make(chan string, 1)
 	group.Go(func() {
 		_ = h.Serve(ctx, func(_ context.Context, _, _, _ string, in json.RawMessage) (json.RawMessage, error) { return in, nil },
-			func(_ context.Context, _ string, _ uint64, _ string, body json.RawMessage) error { reported <- string(body); return nil })
+			func(_ context.Context, _ string, _ uint64, _ string, body json.RawMessage) error {
+				reported <- string(body)
+				return nil
+			})
 	})
 	l, err := NewLink(NATS{nodes[0]}, LinkConfig{Team: "crew", Profile: Profile{Name: "big", Places: 1}, Dir: t.TempDir(), OnError: fail})
 	if err != nil {

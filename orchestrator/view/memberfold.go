@@ -105,11 +105,7 @@ func (s memberFold) apply(l events.Event) bool {
 	case events.SandboxDenied:
 		s.member(l.Member).deny(cut(e.Access + " " + e.Path))
 	case events.MemberPlaced:
-		m := s.member(l.Member)
-		if m.LastNode != e.Node {
-			m.LastNode, m.Reported = e.Node, 0
-		}
-		m.Node = e.Node
+		s.member(l.Member).place(e.Node)
 	case events.SettingUp:
 		s.member(l.Member).Doing = cut(e.Doing)
 	case events.Rotated:
@@ -252,4 +248,11 @@ func (m *Member) setWorktree(w Worktree) {
 		w.Branch, w.Base = cmp.Or(w.Branch, m.Worktree.Branch), cmp.Or(w.Base, m.Worktree.Base)
 	}
 	m.Worktree = &w
+}
+
+// place puts a member on a node.
+func (m *Member) place(node string) {
+	if m.Node = node; m.LastNode != node { // whose reports have other numbers
+		m.LastNode, m.Reported = node, 0
+	}
 }
