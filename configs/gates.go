@@ -59,7 +59,7 @@ func (r *gateRules) group(event hooks.Event, gates yaml.List[gateSpec]) hooks.Gr
 // mistake then, and no key is missing.
 func (g *gateSpec) hasOther() bool {
 	for _, p := range g.at.Pairs {
-		if !slices.Contains([]string{"timeout", "may_act", "sandbox"}, p.Key.Text) {
+		if !slices.Contains([]string{"timeout", "may_act", "sandbox", "tests"}, p.Key.Text) {
 			return true
 		}
 	}
@@ -93,6 +93,9 @@ func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 	}
 	if h.Sandbox != nil && !g.run.Given() {
 		r.Fail(g.sandbox.at.At, "only a command runs in a sandbox; remove sandbox, or write run: COMMAND")
+	}
+	if g.tests.V && !g.run.Given() {
+		r.Fail(g.tests.At.At, "only a command runs tests; remove tests, or write run: COMMAND")
 	}
 	switch {
 	case g.approve.V != "":
@@ -143,6 +146,20 @@ func (r *gateRules) places(t *Team, s *gatesSpec) {
 		for _, g := range gates.Items {
 			if g.hints.At != nil {
 				r.Fail(g.hints.At.At, "hints belong to gates of merge; move this gate there")
+			}
+		}
+	}
+	for _, gates := range []yaml.List[gateSpec]{s.idle, s.stop} {
+		for _, g := range gates.Items {
+			if g.tests.V {
+				r.Fail(g.tests.At.At, "tests belongs to gates of task and merge, which judge finished work; move this gate there")
+			}
+		}
+	}
+	for _, gates := range []yaml.List[gateSpec]{s.task, s.merge} {
+		for _, g := range gates.Items {
+			if g.tests.V {
+				t.Tests = append(t.Tests, r.gate(&g))
 			}
 		}
 	}
@@ -228,6 +245,7 @@ type gateSpec struct {
 	approve yaml.Value[string]
 	hints   yaml.List[yaml.Value[string]]
 	mayAct  yaml.Value[bool]
+	tests   yaml.Value[bool]
 	sandbox sandboxSpec
 }
 
@@ -251,6 +269,9 @@ func (g *gateSpec) fields() []yaml.Field {
 			Doc: "A policy that ships with covey."},
 		{Key: "may_act", Part: yaml.Truth(&g.mayAct),
 			Doc: "true: `covey` below the command may act for the member. Default: false, it may only read."},
+		{Key: "tests", Part: yaml.Truth(&g.tests),
+			Doc: "true, in gates of task and merge: the command runs tests. On work that waits for a person it also runs without single " +
+				"changes, and what it agrees to then is a hint. Default: false."},
 		{Key: "sandbox", Part: ownSandboxPart(&g.sandbox),
 			Doc: "What this command may access: level and network. Default: as gates.sandbox."},
 		{Key: "approve", Part: yaml.Text(&g.approve),

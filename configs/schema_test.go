@@ -179,7 +179,7 @@ func TestKeys(t *testing.T) {
 		"gateway":    "models login",
 		"bus":        "url creds unsafe",
 		"gates":      "task idle stop merge at_once sandbox",
-		"gates.task": "run timeout policy may_act sandbox approve hints",
+		"gates.task": "run timeout policy may_act tests sandbox approve hints",
 	}
 	got := map[string][]string{}
 	walkFields("", (&teamSpec{}).fields(), func(path string, f yaml.Field) {

@@ -54,6 +54,8 @@ type Team struct {
 	Git      Git
 	Protect  []string // globs below the workspace; writes there need approval
 	Sandbox  Sandbox
+	// Tests are the gates whose commands run tests.
+	Tests []hooks.Handler
 	// GateSandbox is the sandbox of gates.
 	GateSandbox Sandbox
 	Budget      Budget

@@ -151,12 +151,7 @@ func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err err
 	if err != nil {
 		return "", fmt.Errorf("run the gates: %w", err)
 	}
-	out, err := runner.Run(ctx, hooks.Input{
-		Common: hooks.Common{
-			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(d.queue.Repo.Prefix)),
-		},
-		Payload: hooks.TaskCompletedInput{TaskInput: about},
-	}, teammate.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.deps.Journal.Tell(a) }, func(p hooks.Progress) { d.deps.Journal.Tell(teammate.HookEvent(p)) }))
+	out, err := runner.Run(ctx, d.gateInput(t, about), teammate.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.deps.Journal.Tell(a) }, func(p hooks.Progress) { d.deps.Journal.Tell(teammate.HookEvent(p)) }))
 	if err != nil || out.Decision == hooks.Pass {
 		return "", err
 	}
@@ -164,6 +159,16 @@ func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err err
 		return "a gate stopped the merge: " + out.StopReason, nil
 	}
 	return strings.Join(out.Feedback, "\n"), nil
+}
+
+// gateInput returns the input of the gates of a merged state.
+func (d *Merger) gateInput(t Trial, about hooks.TaskInput) hooks.Input {
+	return hooks.Input{
+		Common: hooks.Common{
+			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(d.queue.Repo.Prefix)),
+		},
+		Payload: hooks.TaskCompletedInput{TaskInput: about},
+	}
 }
 
 // about returns what merge gates read on stdin. It describes the task of the work, so
@@ -195,6 +200,9 @@ func (d *Merger) runner(t Trial, gates []hooks.Handler, told string) (*runner.Ru
 	c := Case{
 		Copy: t.Copy, Base: t.Base, Trust: d.queue.Repo.Top, Subject: t.Subject(), Input: told,
 		Moment: "merge", Member: t.Member, Index: filepath.Join(d.deps.Place.Scratch(), "merge.index"),
+	}
+	if t.Part {
+		c.Subject = ""
 	}
 	return runner.New([]settings.Source{{Name: "gates of merges", Settings: section}}, &runner.Options{
 		Env: append(slices.Clone(d.deps.Environ),

@@ -65,6 +65,7 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 		list = append(list, hints.Hint{Kind: "not-read", Mark: true, Word: "not read",
 			Text: "Its changes cannot be read: " + texts.OneLine(err.Error())})
 	}
+	list = append(list, q.proven(ctx, r.Merge)...)
 	list = addHint(list, "not-owned", true, "not its files", "The author may not write these files (owns).", r.Outside)
 	list = addHint(list, "protected", true, "protected", "These files are protected.", r.Protected)
 	if judged && !same && r.Tree != "" {
@@ -73,8 +74,9 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 	}
 	for _, b := range r.Brings {
 		text := "The merge brings " + b.Authored() + ", too, which is " + string(b.State)
-		found, _ := q.ownHints(ctx, b.Merge)                                           // if it cannot be read, nor can this work
-		marks := hints.Words(within(found, func(kind hints.Kind, p hints.Place) bool { // what the later work has not mended
+		found, _ := q.ownHints(ctx, b.Merge) // if it cannot be read, nor can this work
+		// What the later work has not mended.
+		marks := hints.Words(within(found, func(kind hints.Kind, p hints.Place) bool {
 			return slices.Contains(r.Changes, p.File) && (kind == "beyond-task" ||
 				slices.ContainsFunc(all, func(h hints.Hint) bool { return h.Kind == kind && h.Is(p.File) }))
 		}))

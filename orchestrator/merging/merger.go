@@ -264,10 +264,11 @@ func (d *Merger) Serve(ctx context.Context) {
 			return
 		}
 		d.deps.Changed()
+		d.warn(d.prove(ctx, false))
 		select {
 		case <-d.woken:
 		case <-d.deps.Over:
-			d.warn(d.hint(ctx)) // in what was harvested last
+			d.warn(errors.Join(d.hint(ctx), d.prove(ctx, true))) // in what was harvested last
 			return
 		case <-ctx.Done():
 			return

@@ -20,6 +20,7 @@ import (
 type Trial struct {
 	tasks.Merge
 	Copy *worktree.Repo // has Merge.Result checked out; nobody works in it
+	Part bool           // a part of the work is missing there, so that no verdict is about the work
 }
 
 // Answer is the answer of a person to a question. If neither Yes, No nor Late is set,

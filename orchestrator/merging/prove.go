@@ -1,0 +1,182 @@
+package merging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/hints"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Bounds of what tests are run for one piece of work.
+const (
+	mostProofs = 30
+	proofTime  = 5 * time.Minute
+)
+
+// proof is what the tests of a spec say about a piece of work.
+type proof struct {
+	Commit string
+	By     string               // their commands
+	Ran    map[string]hints.Ran // by what was edited, so that nothing runs twice
+	Took   time.Duration
+	Done   bool
+	Hints  []hints.Hint
+}
+
+// proofKey is the key of the proof of a piece of work in the store.
+func proofKey(m tasks.Merge) string { return "tests of merge " + m.ID }
+
+// proven returns the hints that the tests of the spec have given about the work.
+func (q *Queue) proven(ctx context.Context, m tasks.Merge) []hints.Hint {
+	var p proof
+	if err := tasks.ReadValue(ctx, q.Store, proofKey(m), &p); err != nil || p.Commit != m.Commit {
+		return nil
+	}
+	return p.Hints
+}
+
+// errLater means that something else is to be done first.
+var errLater = errors.New("there is other work to do")
+
+// prove runs the tests of the spec on parts of the work that waits for a person, one piece after another.
+// Unless all is set, it ends as soon as there is something else to do, and goes on when it is called again.
+func (d *Merger) prove(ctx context.Context, all bool) error {
+	gates := d.deps.Team().Tests
+	if len(gates) == 0 {
+		return nil
+	}
+	merges, err := d.deps.Store.Merges().List(ctx)
+	if err != nil {
+		return fmt.Errorf("run tests on parts of work: %w", err)
+	}
+	for _, m := range merges {
+		if !m.State.Stands() {
+			continue
+		}
+		switch err := d.proveOne(ctx, m, gates, all); {
+		case errors.Is(err, errLater), ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("run tests on parts of %s: %w", m.Branch, err)
+		}
+	}
+	return d.hint(ctx)
+}
+
+// proveOne is prove for one piece of work.
+func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Handler, all bool) error {
+	var p proof
+	if err := tasks.ReadValue(ctx, d.deps.Store, proofKey(m), &p); err != nil {
+		return err
+	}
+	if by := string(texts.Encode(gates)); p.Commit != m.Commit || p.By != by {
+		p = proof{Commit: m.Commit, By: by, Ran: map[string]hints.Ran{}}
+	}
+	if p.Done {
+		return nil
+	}
+	text, err := d.queue.Repo.Diff(ctx, m.From, m.Commit, worktree.DiffOptions{Small: true})
+	if err != nil {
+		return err
+	}
+	p.Hints, err = hints.Evidence(hints.ParseDiff(string(text)), func(name string, edits []hints.Edit) (hints.Ran, error) {
+		known, ran := p.Ran[name]
+		switch {
+		case ran:
+			return known, nil
+		case len(p.Ran) >= mostProofs || p.Took >= proofTime:
+			return hints.Untried, nil
+		case !all && len(d.woken) > 0:
+			return hints.Untried, errLater
+		}
+		began := d.deps.Clock.Now()
+		result, err := d.tries(ctx, m, gates, edits)
+		if err == nil {
+			p.Ran[name], p.Took = result, p.Took+d.deps.Clock.Now().Sub(began)
+			err = d.deps.Store.Put(ctx, proofKey(m), texts.Encode(p))
+		}
+		return result, err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range p.Hints {
+		for j := range p.Hints[i].Places {
+			at := &p.Hints[i].Places[j]
+			at.File = Below(d.queue.Repo.Prefix, at.File)
+			if d.queue.Mask != nil {
+				at.Text = d.queue.Mask(at.Text)
+			}
+		}
+	}
+	p.Done = true
+	delete(d.hinted, m.ID+" "+m.Commit) // there is more to be told
+	return d.deps.Store.Put(ctx, proofKey(m), texts.Encode(p))
+}
+
+// tries runs tests on a piece of work with edits.
+func (d *Merger) tries(ctx context.Context, m tasks.Merge, gates []hooks.Handler, edits []hints.Edit) (hints.Ran, error) {
+	d.queue.working.Lock()
+	defer d.queue.working.Unlock()
+	copy, err := d.queue.scratch(ctx, m.Commit)
+	if err != nil {
+		return hints.Untried, fmt.Errorf("a working copy: %w", err)
+	}
+	if err := edit(copy.Top, edits); err != nil {
+		return hints.Untried, err
+	}
+	m.Base = m.From // whose scripts count
+	t := Trial{Merge: m, Copy: copy, Part: true}
+	about, err := d.about(ctx, t)
+	if err != nil {
+		return hints.Untried, err
+	}
+	runner, err := d.runner(t, gates, "")
+	if err != nil {
+		return hints.Untried, err
+	}
+	out, err := runner.Run(ctx, d.gateInput(t, about), func(hooks.Progress) {}) // no gate judges the work
+	if out.Decision == hooks.Pass {
+		return hints.Passed, err
+	}
+	return hints.Failed, err
+}
+
+// edit edits files below a folder, and none to which a link leads out of it.
+func edit(top string, edits []hints.Edit) error {
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, e := range edits {
+		name := filepath.FromSlash(e.File)
+		if e.Gone {
+			err = root.Remove(name)
+		} else {
+			var text []byte
+			if e.Made {
+				err = root.MkdirAll(filepath.FromSlash(path.Dir(e.File)), 0o755)
+			} else {
+				text, err = root.ReadFile(name)
+			}
+			if err == nil {
+				err = root.WriteFile(name, []byte(e.Apply(string(text))), 0o755)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("edit %s: %w", strings.ToValidUTF8(e.File, "?"), err)
+		}
+	}
+	return nil
+}
