@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/sandbox/proxy"
 	"github.com/coveyteam/covey/orchestrator/members"
@@ -60,8 +61,9 @@ type gitOf struct {
 type Kit struct {
 	box     *sandbox.Box
 	env     []string
-	key     string // of the spec, where a grant can be added
-	program bool   // it is that of an agent program
+	key     string               // of the spec, where a grant can be added
+	program bool                 // it is that of an agent program
+	hooks   func() (*Kit, error) // makes the one in which hooks of the member run, the first time
 }
 
 // Needs are what an agent program needs in its box besides what its member works with.
@@ -212,7 +214,7 @@ func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
 		g.protect(m.Dir, b.deps.Team().Protect)
 	}
 	own := filepath.Join(b.deps.Place.Scratch(), m.Name)
-	g.read = append(g.read, own, filepath.Join(b.deps.Place.Scratch(), m.Name+".env.sh"), filepath.Join(b.deps.Place.Mail(), m.Name),
+	g.read = append(g.read, own, b.envFile(m.Name), filepath.Join(b.deps.Place.Mail(), m.Name),
 		filepath.Dir(b.deps.Place.MemberSocket(m.Name)))
 	g.read = slices.Concat(g.read, n.Read, toolchains(n.Environ))
 	g.write = append(g.write, filepath.Join(own, "cwd"), filepath.Join(b.deps.Place.Memory(), m.Name))
@@ -221,13 +223,21 @@ func (b *Boxes) member(m *members.Member, n Needs) (*Kit, error) {
 	if m.Lead {
 		key = "lead.sandbox"
 	}
-	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", m.Name), "cache", n.Listeners, func(host string) {
+	home, refused := filepath.Join(b.deps.Place.Dir, "boxes", m.Name), func(host string) {
 		b.deps.Tell(m.Name, events.SandboxDenied{Path: host, Access: "connect to", Key: key + ".network"})
-	})
+	}
+	kit, err := b.kit(s, g, home, "cache", n.Listeners, refused)
 	if err != nil {
 		return nil, fmt.Errorf("its sandbox: %w", err)
 	}
 	kit.key = key
+	kit.hooks = sync.OnceValues(func() (*Kit, error) {
+		if err := b.makeEnvFile(m.Name); err != nil {
+			return nil, err
+		}
+		g.write = append(g.write, b.envFile(m.Name))
+		return b.kit(s, g, home, "cache", n.Listeners, refused)
+	})
 	b.renew(m.Name, kit)
 	return kit, nil
 }
@@ -350,7 +360,28 @@ func (b *Boxes) Hook(member string, h hooks.Handler, dir string) (*Kit, error) {
 	case h.Gate || !b.deps.Team().Sandbox.Hooks:
 		return nil, nil
 	}
-	return b.Of(member), nil
+	kit := b.Of(member)
+	if kit == nil {
+		return nil, nil
+	}
+	return kit.hooks()
+}
+
+// envFile returns the file in which hooks leave variables for the shell of a member, which itself only reads it.
+func (b *Boxes) envFile(member string) string {
+	return filepath.Join(b.deps.Place.Scratch(), member+".env.sh")
+}
+
+// makeEnvFile makes the file of envFile, because in a box only what is there can be granted.
+func (b *Boxes) makeEnvFile(member string) error {
+	if err := os.MkdirAll(b.deps.Place.Scratch(), 0o700); err != nil {
+		return state.FolderError(err)
+	}
+	f, err := proc.OpenOwn(b.envFile(member), os.O_WRONLY)
+	if err != nil {
+		return state.FolderError(err)
+	}
+	return f.Close()
 }
 
 // hook returns the box of a hook that has one of its own. It accesses the folder in which it runs as its member does, but
@@ -369,6 +400,12 @@ func (b *Boxes) hook(member string, h hooks.Handler, dir string) (*Kit, error) {
 	g := grantsOf(dir, own, b.deps.Place)
 	g.read = append(g.read, filepath.Dir(b.deps.Place.MemberSocket(member)))
 	g.read = append(g.read, scriptsOf(team, dir, append([]string{h.Command}, h.Args...)...)...)
+	if member != "" {
+		if err := b.makeEnvFile(member); err != nil {
+			return nil, err
+		}
+		g.write = append(g.write, b.envFile(member))
+	}
 	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", "_hooks"), "gate-cache", nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of this hook: %w", err)

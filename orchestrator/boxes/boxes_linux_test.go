@@ -366,8 +366,17 @@ func TestHookBoxes(t *testing.T) {
 	team.Sandbox.Hooks = true
 	b = boxesOf(team, place, map[string]string{"ana": copy}, level1, &told)
 	testkit.Must(t, b.Ready(context.Background(), &members.Member{Member: &team.Teammates[0], Dir: copy}))
-	if kit, err := b.Hook("ana", hooks.Handler{Type: "command"}, copy); kit == nil || kit != b.Of("ana") || err != nil {
-		t.Errorf("a hook on wish: %v, %v", kit, err)
+	own := hooks.Handler{Type: "command", Sandbox: &hooks.Sandbox{Level: sandbox.Best}}
+	for _, h := range []hooks.Handler{{Type: "command"}, own} {
+		kit, err := b.Hook("ana", h, copy)
+		testkit.Must(t, err)
+		vars := filepath.Join(place.Scratch(), "ana.env.sh") // CLAUDE_ENV_FILE
+		if p := kit.Box().Policy(); !slices.Contains(p.Write, vars) || !slices.Contains(p.Write, copy) || !exists(vars) {
+			t.Errorf("a hook on wish, %+v, may write %v", h, p.Write)
+		}
+		if p := b.Of("ana").Box().Policy(); slices.Contains(p.Write, vars) || !slices.Contains(p.Read, vars) {
+			t.Errorf("the member may write the variables that hooks give to its shell: %v", p.Write)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/shell"
@@ -36,6 +37,8 @@ type Book struct {
 	Made func(ctx context.Context, c Case, before, after string)
 	// Warn is called with errors that change no verdict; may be nil.
 	Warn func(error)
+	// Sandbox returns the sandbox in which a gate runs, which is part of its hash; nil: gates run in none.
+	Sandbox func(gate hooks.Handler) configs.Sandbox
 
 	stateMu sync.Mutex // guards the index files that gates share
 }
@@ -177,7 +180,13 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.
 	default:
 		run.Command, run.Args = inExecForm(gate, words, instead)
 	}
-	hash, err := hashOf(gate, scripts, c.Input)
+	var box *configs.Sandbox
+	if b.Sandbox != nil {
+		if s := b.Sandbox(gate); s.On() {
+			box = &s
+		}
+	}
+	hash, err := hashOf(gate, scripts, c.Input, box)
 	return run, hash, err
 }
 
@@ -203,14 +212,15 @@ func inExecForm(gate hooks.Handler, words []shell.Word, instead map[string]strin
 //
 // Fields must keep their names and order: a changed hash makes all stored verdicts useless,
 // and every gate runs again.
-func hashOf(gate hooks.Handler, scripts []script, told string) (string, error) {
+func hashOf(gate hooks.Handler, scripts []script, told string, box *configs.Sandbox) (string, error) {
 	data, err := json.Marshal(struct {
 		Command, Shell, Cwd string
 		Args                []string
 		Env                 map[string]string
 		Scripts             []script
-		Input               string `json:"Told"` // as it is in stored hashes
-	}{gate.Command, gate.Shell, gate.Cwd, gate.Args, gate.Env, scripts, told})
+		Input               string           `json:"Told"` // as it is in stored hashes
+		Sandbox             *configs.Sandbox `json:",omitempty"`
+	}{gate.Command, gate.Shell, gate.Cwd, gate.Args, gate.Env, scripts, told, box})
 	if err != nil {
 		return "", fmt.Errorf("hash a gate: %w", err)
 	}

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -103,6 +105,39 @@ func TestUnchangedTreeIsNotTestedTwice(t *testing.T) {
 	testkit.Must(t, err)
 	if len(list) != 4 || list[0].Command != gate.Command || list[0].Log != "looked\n" || list[0].Duration <= 0 {
 		t.Errorf("%+v", list)
+	}
+}
+
+// A gate that has passed in another sandbox, or in none, runs again.
+func TestSandboxIsPartOfAGate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "echo 1 >a")
+	count := filepath.Join(testkit.Folder(t), "runs")
+	var s configs.Sandbox
+	b.Sandbox = func(gate hooks.Handler) configs.Sandbox { return s.With(gate.Sandbox) }
+	want := 0
+	for _, c := range []struct {
+		what string
+		box  configs.Sandbox
+		own  *hooks.Sandbox
+		runs int
+	}{
+		{"none", configs.Sandbox{}, nil, 1},
+		{"none again", configs.Sandbox{Level: sandbox.Off}, nil, 0},
+		{"the team's", configs.Sandbox{Level: sandbox.Best}, nil, 1},
+		{"the same", configs.Sandbox{Level: sandbox.Best}, nil, 0},
+		{"without a network", configs.Sandbox{Level: sandbox.Best, Network: sandbox.NetworkOff}, nil, 1},
+		{"with more to read", configs.Sandbox{Level: sandbox.Best, Read: []string{"/x"}}, nil, 1},
+		{"its own", configs.Sandbox{Level: sandbox.Best}, &hooks.Sandbox{Network: sandbox.NetworkList, Hosts: []string{"a"}}, 1},
+		{"its own with another host", configs.Sandbox{Level: sandbox.Best}, &hooks.Sandbox{Network: sandbox.NetworkList, Hosts: []string{"b"}}, 1},
+		{"the team's again", configs.Sandbox{Level: sandbox.Best}, nil, 0},
+	} {
+		s, want = c.box, want+c.runs
+		gate := line("echo ran >>" + count)
+		gate.Sandbox = c.own
+		if out := b.ask(gate); out.Decision != hooks.Pass || b.runs(count) != want {
+			t.Errorf("%s: %s after %d runs, want %d", c.what, out.Decision, b.runs(count), want)
+		}
 	}
 }
 

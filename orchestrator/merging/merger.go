@@ -101,6 +101,7 @@ func New(o Deps) *Merger {
 	}
 	d.book = &Book{
 		Store: o.Store.Verdicts(), Scripts: o.Place.GateScripts(), Reused: d.reused, Judged: d.judged, Warn: d.warn,
+		Sandbox: func(gate hooks.Handler) configs.Sandbox { return o.Team().GateSandbox.With(gate.Sandbox) },
 		Made: func(ctx context.Context, c Case, before, after string) {
 			if c.Moment == "task" { // what gates of merges make is in nobody's copy
 				d.made.appeared(ctx, c.Copy, before, after)
