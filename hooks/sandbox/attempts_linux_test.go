@@ -439,5 +439,5 @@ func TestAttempts(t *testing.T) {
 // TestWithoutRoot runs the tests as another user, who needs a user namespace for level 2.
 func TestWithoutRoot(t *testing.T) {
 	testkit.WithoutRoot(t, "TestBoxedBesidePlain", "TestAttempts", "TestRefusesToStart", "TestLevel2", "TestDiscard",
-		"TestLessSupport", "TestCapabilities", "TestJobs", "TestTemp", "TestNoFilesAreLeft", "TestRefusedNamespaces", "TestThreadIsNotReached", "TestLimits", "TestRulesFollow")
+		"TestLessSupport", "TestCapabilities", "TestJobs", "TestTemp", "TestNoFilesAreLeft", "TestRefused", "TestThreadIsNotReached", "TestLimits", "TestRulesFollow")
 }

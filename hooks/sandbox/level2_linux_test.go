@@ -1,13 +1,18 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/coveyteam/covey/hooks/testkit"
 )
@@ -125,23 +130,82 @@ func TestDiscard(t *testing.T) {
 	wants(t, nil, dir, "cat f", "kept\n")
 }
 
-// Where the system refuses namespaces, as some do to programs in containers, it is told at once, and
-// level 1 remains: a box in a box is such a place.
-func TestRefusedNamespaces(t *testing.T) {
+// Where a system refuses what boxes need, as old kernels, AppArmor and containers do, it is told at once, best holds what it
+// can, and required refuses. A box in a box is such a place, too.
+func TestRefused(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	b := box(t, at(t, Files), Policy{Read: []string{testkit.Binary(t)}}, dir)
+	at(t, Mounts)
+	flags := func(errno unix.Errno) []instruction {
+		return checking(0, when(ifAny, unix.CLONE_NEWNS, answer(unix.SECCOMP_RET_ERRNO|uint32(errno))))
+	}
+	always := func(errno unix.Errno) []instruction {
+		return []instruction{answer(unix.SECCOMP_RET_ERRNO | uint32(errno))}
+	}
+	const level1, level0 = "level 1\n", "level 0\n"
+	for name, c := range map[string]struct {
+		calls []call
+		level string
+		said  []string
+	}{
+		"namespaces of a container":          {[]call{{unix.SYS_CLONE, flags(unix.EPERM)}}, level1, []string{"namespaces cannot be used (fork/exec /proc/self/exe: operation not permitted)"}},
+		"namespaces by AppArmor":             {[]call{{unix.SYS_CLONE, flags(unix.EACCES)}}, level1, []string{"namespaces cannot be used (fork/exec /proc/self/exe: permission denied)"}},
+		"namespaces, of which none are left": {[]call{{unix.SYS_CLONE, flags(unix.ENOSPC)}}, level1, []string{"no space left on device"}},
+		"mounts by AppArmor":                 {[]call{{unix.SYS_MOUNT, always(unix.EACCES)}}, level1, []string{"make the mounts private: permission denied"}},
+		"trees of mounts":                    {[]call{{unix.SYS_OPEN_TREE, always(unix.ENOSYS)}}, level1, []string{"namespaces cannot be used (grant "}},
+		"landlock of an old kernel":          {[]call{{unix.SYS_LANDLOCK_CREATE_RULESET, always(unix.ENOSYS)}}, level0, []string{"this kernel has no landlock"}},
+		"landlock that is disabled":          {[]call{{unix.SYS_LANDLOCK_CREATE_RULESET, always(unix.EOPNOTSUPP)}}, level0, []string{"landlock is disabled"}},
+		"landlock of a container":            {[]call{{unix.SYS_LANDLOCK_CREATE_RULESET, always(unix.EPERM)}}, level0, []string{"landlock is refused (operation not permitted)"}},
+		"filters of calls":                   {[]call{{unix.SYS_SECCOMP, always(unix.ENOSYS)}}, level0, []string{"system calls cannot be filtered"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := probeUnder(t, func(start func() error) error {
+				return onOwnThread(func() error {
+					if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+						return err
+					}
+					program := slices.Concat([]instruction{{Code: load, K: number}}, search(c.calls))
+					filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+					if err := raw(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&filter))); err != nil {
+						return err
+					}
+					return start()
+				})
+			})
+			said := append(c.said, c.level, "required: "+ErrRefused.Error())
+			if c.level == level1 {
+				said = append(said, "inside: Permission denied\n")
+			}
+			for _, text := range said {
+				if !strings.Contains(out, text) {
+					t.Errorf("it does not say %q: %s", text, out)
+				}
+			}
+		})
+	}
+	t.Run("box", func(t *testing.T) {
+		dir := t.TempDir()
+		b := box(t, at(t, Files), Policy{Read: []string{testkit.Binary(t)}}, dir)
+		rules, filter, err := b.prepare()
+		testkit.Must(t, err)
+		out := probeUnder(t, func(start func() error) error {
+			return onOwnThread(func() error { return errors.Join(restrict(rules, filter), start()) })
+		})
+		if !strings.Contains(out, level1) || !strings.Contains(out, "fork/exec /proc/self/exe: operation not permitted") ||
+			!strings.Contains(out, "inside: Permission denied\n") {
+			t.Error(out)
+		}
+	})
+}
+
+// probeUnder returns what playProbe prints in a process that is started by way of a function.
+func probeUnder(t *testing.T, by func(start func() error) error) string {
+	t.Helper()
 	cmd := exec.Command(testkit.Binary(t))
 	var out strings.Builder
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &out, &out, append(os.Environ(), probeVariable+"=1")
-	session, err := b.Start(cmd)
-	testkit.Must(t, err)
-	defer session.Close()
-	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "level 1\n") ||
-		!strings.Contains(out.String(), "namespaces cannot be used (fork/exec /proc/self/exe: operation not permitted)") ||
-		!strings.Contains(out.String(), "inside: Permission denied\n") {
-		t.Errorf("%v: %s", err, out.String())
-	}
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = "/", &out, &out, append(os.Environ(), probeVariable+"=1")
+	testkit.Must(t, by(cmd.Start))
+	testkit.Must(t, cmd.Wait())
+	return out.String()
 }
 
 // probeVariable makes the test binary print what the system supports, and start a box.
@@ -152,8 +216,11 @@ func playProbe() {
 	fmt.Printf("level %d\n%v\n", s.Level(), s.Missing)
 	read, write := System()
 	b, err := New(Policy{Want: Best, Read: read[:10], Write: write}, s, Extras{})
+	if _, err := New(Policy{Want: OwnMounts}, s, Extras{}); err != nil {
+		fmt.Println("required:", err)
+	}
 	if err == nil {
-		cmd := exec.Command("/bin/sh", "-c", "echo x 2>&1 >made || cat made; echo inside: $(cat /dev/urandom 2>&1 | head -c 60 | sed 's/.*: //')")
+		cmd := exec.Command("/bin/sh", "-c", "echo inside: $(cat /dev/urandom 2>&1 | head -c 60 | sed 's/.*: //')")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
 		var session *Session
 		if session, err = b.Start(cmd); err == nil {
