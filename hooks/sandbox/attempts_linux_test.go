@@ -304,6 +304,21 @@ var attempts = []attempt{
 		_, err := os.OpenFile(w.Terminal, os.O_RDWR|unix.O_NOCTTY, 0)
 		return err
 	}},
+	{name: "60 change the priority of all processes of the user", level: Files, uncontrolled: "it would", try: func(world) error {
+		if none, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || none == 0 {
+			return errors.New("not tried without a box")
+		}
+		left, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+		return errors.Join(err, unix.Setpriority(unix.PRIO_USER, 0, 20-left))
+	}},
+	{name: "61 change how the disk serves all processes of the user", level: Files, try: func(world) error {
+		const user, noClass = 3, 7 << 13
+		err := raw(unix.SYS_IOPRIO_SET, user, 0, noClass)
+		if errors.Is(err, unix.EINVAL) {
+			err = nil // the kernel was asked
+		}
+		return err
+	}},
 	{name: "57 an x32 call", level: Files, uncontrolled: "kernels seldom have x32", try: func(world) error { return raw(x32Calls | unix.SYS_GETPID) }},
 	{name: "58 use the keys of others", level: Files, uncontrolled: "not all kernels have keys", try: func(world) error {
 		_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true)

@@ -53,6 +53,9 @@ var ownCalls = map[uint32]uint32{
 	unix.SYS_SCHED_SETATTR: 0, unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1,
 }
 
+// Of those calls, the ones whose first argument can mean all processes of the user, and its value then.
+var userCalls = map[uint32]uint32{unix.SYS_SETPRIORITY: unix.PRIO_USER, unix.SYS_IOPRIO_SET: 3}
+
 // Instructions of a filter, and how it reads the call.
 const (
 	load      = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -103,7 +106,11 @@ func (b *Box) filter() []instruction {
 	each([]uint32{unix.SYS_CLONE, unix.SYS_UNSHARE}, checking(0, when(ifAny, unix.CLONE_NEWUSER, answer(refused)))...)
 	each([]uint32{unix.SYS_IOCTL}, checking(1, when(ifEqual, unix.TIOCSTI, answer(refused)), when(ifEqual, unix.TIOCLINUX, answer(refused)))...)
 	for number, n := range ownCalls {
-		each([]uint32{number}, checking(n, []instruction{{Code: ifEqual, Jt: 1, K: 0}, answer(refused)})...)
+		body := checking(n, []instruction{{Code: ifEqual, Jt: 1, K: 0}, answer(refused)})
+		if user, ok := userCalls[number]; ok {
+			body = slices.Concat([]instruction{argument(0)}, when(ifEqual, user, answer(refused)), body)
+		}
+		each([]uint32{number}, body...)
 	}
 	each([]uint32{unix.SYS_SOCKET}, b.sockets()...)
 	slices.SortFunc(calls, func(a, b call) int { return cmp.Compare(a.number, b.number) })
