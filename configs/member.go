@@ -30,9 +30,9 @@ type Member struct {
 	Permissions Permissions
 	// Isolation is where it works. Empty leaves the choice to the orchestrator.
 	Isolation    Isolation
-	SelfClaim    bool // takes a ready task when idle
 	Limits       Limits
 	Owns         []string // globs below the workspace that it may write to; nil means all
+	SelfClaim    bool     // takes a ready task when idle
 	PlanRequired bool     // it may only use reading tools until its plan is approved
 	DependsOn    []string // members that must have no open work before it gets any
 	Restart      Restart

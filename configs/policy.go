@@ -247,8 +247,9 @@ func (x *extension) members() {
 // memberSpecs returns the parts of a spec that describe members, by their names.
 func (s *teamSpec) memberSpecs(lead string) map[string]*memberSpec {
 	specs := map[string]*memberSpec{lead: &s.lead.memberSpec}
-	for i := range s.addable() {
-		e := &s.addable()[i]
+	all := s.addable() // once, because it makes a new list of large values
+	for i := range all {
+		e := &all[i]
 		for _, name := range e.V.names(e.Name.Text) {
 			specs[name] = &e.V
 		}

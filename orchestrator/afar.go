@@ -68,7 +68,7 @@ func (h *seatBuilder) makeAfar(ctx context.Context, s *crew.Seat) (crew.Occupant
 			h.Journal.Append(events.Event{Member: name, Turn: s.Turn(), Data: events.Warning{Text: fmt.Sprintf("%s: %v", text, err)}})
 		},
 	})
-	return crew.Occupant{Mate: mate, Permissions: permissions}, nil
+	return crew.Occupant{Mate: mate, Permissions: &permissions}, nil
 }
 
 // home returns the ways of a member to its team, which is on this host. The member may be on another one.

@@ -162,12 +162,9 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 	if err := h.Programs.RecallCost(ctx, s.Member.Name); err != nil {
 		return crew.Occupant{}, err
 	}
-	// A copy on the heap only for members that have a past: the closure of Equip keeps it
-	// as long as the member lives.
-	var past *transcript.History // history of a member that is not new; nil for most
+	var past *transcript.History // nil for most: the closure of Equip keeps it as long as the member lives
 	if history.Turns > 0 || len(history.Messages) > 0 {
-		own := history
-		past = &own
+		past = &history
 	}
 	kind, home := s.Member.CurrentAgent().Kind, h.homeOf(ctx, s)
 	options := teammate.Options{
@@ -179,9 +176,9 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 		}),
 		Hooks: h.gatesOf(s), Tasks: home.Tasks, Inbox: home.Inbox, Sink: home.Sink,
 		Drafts:    func(helper string) agent.Draft { return h.o.drafts.Of(s.Member.Name, helper) },
-		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
-		Transcript: file, History: history, Workdir: workdir,
-		Permissions: permissions, AddedDirs: []string{letters}, Writable: h.writes.Writable(s.Member),
+		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1,
+		Transcript: file, History: &history, Workdir: workdir,
+		Rights: permission.NewRights(permissions, []string{letters}), Writable: h.writes.Writable(s.Member),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
@@ -199,7 +196,7 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 		Asker: options.Asker,
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
 	}
-	return crew.Occupant{Teammate: mate, Permissions: permissions, Caller: caller, Unfit: unfit}, nil
+	return crew.Occupant{Teammate: mate, Permissions: &permissions, Caller: caller, Unfit: unfit}, nil
 }
 
 // startingPolicy returns the rules with which a member's life begins.

@@ -68,7 +68,7 @@ func TestTurnEndOnHold(t *testing.T) {
 // nothing.
 func TestSetMode(t *testing.T) {
 	r := newRig(t)
-	r.opts.Permissions.Mode = permission.ModePlan
+	r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModePlan}, nil)
 	m, err := New(r.opts)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestDeferAmongSeveralCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{"command":"a"}`),
 				callTool("c2", "Bash", `{"command":"b"}`)}})
-			r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass}
+			r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeBypass}, nil)
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PreToolUse: answers})
 			r.mustRun(t)
 			equal(t, "hooks before the calls", len(r.runner.of(hooks.PreToolUse)), 2)

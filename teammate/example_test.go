@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -83,7 +84,8 @@ func Example() {
 			Cause:  events.ByGoal,
 			Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "hi"}},
 		}}},
-		SessionID: "1", Transcript: file, History: history, Workdir: workspace.NewWorkdir(dir),
+		SessionID: "1", Transcript: file, History: &history, Workdir: workspace.NewWorkdir(dir),
+		Rights: permission.NewRights(permission.Policy{}, nil),
 		Sink: func(e events.Event) {
 			switch d := e.Data.(type) {
 			case events.HookFinished:

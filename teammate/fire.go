@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
@@ -61,10 +62,30 @@ func (s *hookContext) tell(in hooks.Payload, out hooks.Outcome) {
 		}
 	}
 	for _, text := range out.Warnings {
-		if _, told := s.t.root().told.LoadOrStore(text, true); !told {
+		if s.t.root().told.first(text) {
 			s.warn("%s", text)
 		}
 	}
+}
+
+// told are texts that people were told. It is safe for concurrent use.
+type told struct {
+	mu    sync.Mutex
+	texts map[string]bool
+}
+
+// first reports, once for each text, that people have not been told it.
+func (o *told) first(text string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.texts[text] {
+		return false
+	}
+	if o.texts == nil {
+		o.texts = map[string]bool{}
+	}
+	o.texts[text] = true
+	return true
 }
 
 // common returns the fields that every hook input begins with. Which events carry the
@@ -95,7 +116,7 @@ func (s *hookContext) common(event hooks.Event) hooks.Common {
 	case hooks.UserPromptSubmit, hooks.UserPromptExpansion, hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied,
 		hooks.PostToolUse, hooks.PostToolUseFailure, hooks.PostToolBatch, hooks.Stop,
 		hooks.SubagentStop, hooks.TaskCompleted, hooks.TeammateIdle:
-		c.PermissionMode = s.t.rights.Now().EffectiveMode()
+		c.PermissionMode = s.t.opts.Rights.Now().EffectiveMode()
 	}
 	return c
 }

@@ -474,10 +474,10 @@ func newRig(tb testing.TB, script ...say) *rig {
 		Text: "hello", MessageID: "m1"}}}}
 	r.opts = Options{
 		Name: "api", Team: "crew", Kind: "test", Agent: r.agent, Hooks: r.runner, Tasks: r.tasks, Inbox: r.inbox,
-		Sink: r.journal.sink, SessionID: "s", Transcript: file, History: past,
-		Workdir:     workspace.NewWorkdir(tb.TempDir()),
-		Permissions: permission.Policy{Mode: permission.ModeBypass},
-		Limits:      Limits{StopBlockCap: 8},
+		Sink: r.journal.sink, SessionID: "s", Transcript: file, History: &past,
+		Workdir: workspace.NewWorkdir(tb.TempDir()),
+		Rights:  permission.NewRights(permission.Policy{Mode: permission.ModeBypass}, nil),
+		Limits:  Limits{StopBlockCap: 8},
 		Tools: []agent.Tool{fakeTool{spec: agent.Spec{Name: "Bash",
 			Schema: json.RawMessage(`{"type":"object"}`)}}},
 	}
@@ -535,7 +535,7 @@ func (r *rig) reopen(tb testing.TB, script ...say) {
 	if past.Cut != nil {
 		r.agent.open = past.Cut.Open
 	}
-	r.opts.Transcript, r.opts.History, r.opts.Resumed = file, past, true
+	r.opts.Transcript, r.opts.History, r.opts.Resumed = file, &past, true
 	r.opts.Agent, r.opts.Hooks, r.opts.Sink = r.agent, r.runner, r.journal.sink
 }
 

@@ -159,10 +159,10 @@ func replay(t *testing.T, c goldenCase) {
 	ears := &listening{HookRunner: goldenRunner(t, c)}
 	r.opts.Lead, r.opts.Hooks, r.opts.Tools = !c.Teammate, ears, []agent.Tool{shellTool(), r.taskTool(c), mailTool()}
 	r.opts.Limits.MaxTurns = c.MaxTurns
-	r.opts.Permissions = permission.Policy{
+	r.opts.Rights = permission.NewRights(permission.Policy{
 		Mode: c.Mode, Allow: ruleList(t, c.Permissions.Allow...), Ask: ruleList(t, c.Permissions.Ask...),
 		Deny: ruleList(t, c.Permissions.Deny...),
-	}
+	}, nil)
 	r.opts.Workdir = workspace.NewWorkdir(t.TempDir())
 	want, listed := recordedInputs(t)[c.Name]
 	ctx, kill := context.WithCancel(t.Context())

@@ -80,7 +80,7 @@ func (u *turn) employ(h Helper) (*turn, func(), error) {
 	sink := o.Sink
 	o.Drafts = func(string) agent.Draft { return u.t.opts.Drafts.Of(e.id) }
 	o.Equip, o.Agent, o.Tools, o.Inbox = nil, gear.Agent, gear.Tools, noMail{}
-	o.Transcript, o.History, o.Workdir = file, transcript.History{Cut: past.Cut}, dir
+	o.Transcript, o.History, o.Workdir = file, &transcript.History{Cut: past.Cut}, dir
 	o.Limits.MaxTurns = gear.MaxPasses
 	o.Sink = func(event events.Event) {
 		event.Helper = e.id
@@ -91,9 +91,9 @@ func (u *turn) employ(h Helper) (*turn, func(), error) {
 		closer()
 		return nil, nil, err
 	}
-	// Shared with the member: what the helper uses counts for the member, and what people
-	// allow one of them holds for both.
-	t.helper, t.used, t.rights = e, u.t.used, u.t.rights
+	// What the helper uses counts for the member. What people allow one of them holds for both, because
+	// they share Rights.
+	t.helper, t.used = e, u.t.used
 	return &turn{t: t, at: t.hookContext(u.at.no, u.at.promptID), cause: u.cause}, closer, nil
 }
 

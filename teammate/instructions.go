@@ -27,7 +27,7 @@ func (s *hookContext) tellInstructions(ctx context.Context, included bool) {
 		return
 	}
 	for _, note := range in.Notes {
-		if _, told := s.t.told.LoadOrStore(note, true); !told {
+		if s.t.told.first(note) {
 			s.warn("%s", note)
 		}
 	}

@@ -698,7 +698,7 @@ func TestNewErrors(t *testing.T) {
 		"option Agent is missing": func(o *Options) { o.Agent = nil },
 		"option Tasks is missing": func(o *Options) { o.Tasks = nil },
 		"option Inbox is missing": func(o *Options) { o.Inbox = nil },
-		`permission mode "yolo"`:  func(o *Options) { o.Permissions.Mode = "yolo" },
+		`permission mode "yolo"`:  func(o *Options) { o.Rights = permission.NewRights(permission.Policy{Mode: "yolo"}, nil) },
 		`tool name "A" is empty or`: func(o *Options) {
 			o.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "A"}}, fakeTool{spec: agent.Spec{Name: "A"}}}
 		},
@@ -776,7 +776,7 @@ func TestAsideIsBounded(t *testing.T) {
 // began it, and is ended at once when the member is told to stop.
 func TestAsideOutlivesTurn(t *testing.T) {
 	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}})
-	r.opts.Permissions.Mode, r.opts.Asker = permission.ModeDefault, &asker{yes: true, by: "person"}
+	r.opts.Rights, r.opts.Asker = permission.NewRights(permission.Policy{Mode: permission.ModeDefault}, nil), &asker{yes: true, by: "person"}
 	r.inbox.hold = true
 	ctx, cancel := context.WithCancel(t.Context())
 	idle, done := make(chan struct{}), make(chan error, 1)

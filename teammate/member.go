@@ -1,11 +1,11 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/events"
@@ -28,13 +28,12 @@ type Teammate struct {
 
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
-	rights *permission.Rights // its permissions
-	cut    cutter             // of its tool calls
-	later  agent.Later        // hook output for its next request
+	cut   cutter      // of its tool calls
+	later agent.Later // hook output for its next request
 	// refusals is the number of refused turn ends in a row when the last turn ended.
 	refusals int
 
-	told sync.Map // warnings about the configuration of hooks that were shown already
+	told told // warnings about the configuration of hooks that were shown already
 
 	helper     *helperRole      // nil for a member; otherwise what makes this a helper
 	helperRuns agent.Background // background helpers
@@ -42,12 +41,13 @@ type Teammate struct {
 	used       *agent.Meter     // tokens of helpers and hooks that no turn has reported yet
 
 	// The fields below belong to the goroutine of Run.
-	entered  bool                 // the session has begun
 	turns    int                  // number of the last turn begun
 	shown    transcript.Shown     // mail
 	kept     []agent.Input        // the start of the next prompt
 	calls    transcript.OpenCalls // tool calls without a result
 	hookRuns agent.Background     // background hooks
+
+	handover *transcript.Handover // of an earlier run, whose session has not ended; nil: none
 
 	title string // of the session, if a hook has set it
 	first string // the lead's first prompt, if a hook has set one
@@ -68,27 +68,27 @@ func New(opts Options) (*Teammate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
 	}
+	past := cmp.Or(opts.History, &transcript.History{New: true})
 	t := &Teammate{
 		opts:     opts,
 		tools:    tools,
-		turns:    max(opts.Turn, opts.History.Turns),
+		turns:    past.Turns,
 		used:     &agent.Meter{},
 		nested:   opts.Instructions.Nested(),
-		rights:   permission.NewRights(opts.Permissions, opts.AddedDirs),
-		shown:    opts.History.Shown(),
-		kept:     opts.History.Kept,
+		shown:    past.Shown(),
+		kept:     past.Kept,
 		watching: workspace.Watching{Files: opts.Files.Watcher, Dir: opts.Workdir, Names: opts.Files.Names},
 	}
-	if opts.History.Cut != nil {
-		t.calls.List = opts.History.Cut.Open
+	if past.Cut != nil {
+		t.calls.List = past.Cut.Open
 	}
-	t.opts.History.Messages = nil // may be large, and belongs to the agent now
+	t.handover, t.opts.History = past.Handover, past
 	return t, nil
 }
 
 // Rights returns the member's permissions in this session. They may be read and changed
 // at any time from any goroutine.
-func (t *Teammate) Rights() *permission.Rights { return t.rights }
+func (t *Teammate) Rights() *permission.Rights { return t.opts.Rights }
 
 // check reports the first missing option.
 func (o Options) check() error {
@@ -99,12 +99,13 @@ func (o Options) check() error {
 		{"Name", o.Name == ""}, {"Agent", o.Agent == nil && o.Equip == nil}, {"Hooks", o.Hooks == nil},
 		{"Tasks", o.Tasks == nil && !o.Lead}, {"Inbox", o.Inbox == nil}, {"Sink", o.Sink == nil},
 		{"SessionID", o.SessionID == ""}, {"Transcript", o.Transcript == nil}, {"Workdir", o.Workdir == nil},
+		{"Rights", o.Rights == nil},
 	} {
 		if field.missing {
 			return fmt.Errorf("option %s is missing", field.name)
 		}
 	}
-	return o.Permissions.Check()
+	return o.Rights.Now().Check()
 }
 
 // Run takes turns until the inbox returns io.EOF or ErrContinued (Run returns nil), ctx ends
@@ -163,22 +164,23 @@ func (t *Teammate) Run(ctx context.Context) error {
 // from the inbox: a turn that a crash interrupted, and the lead's first prompt if a hook
 // has set one.
 //
-// entered is set before the first step: after ErrResting Run is called again, and the
+// The history is dropped before the first turn: after ErrResting Run is called again, and the
 // session must not begin twice. After any other error Run has ended for good.
 func (t *Teammate) enter(ctx context.Context) error {
-	if t.entered {
+	past := t.opts.History
+	if past == nil {
 		return nil
 	}
-	t.entered = true
 	t.emit(events.MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed && !t.opts.Program})
 	t.watchFiles(ctx)
 	if err := t.startSession(ctx); err != nil {
 		return err
 	}
-	if err := t.reportLostHelpers(ctx, t.opts.History.Helpers); err != nil {
+	t.opts.History = nil // it may be large, and the agent has it
+	if err := t.reportLostHelpers(ctx, past.Helpers); err != nil {
 		return err
 	}
-	if cut := t.opts.History.Cut; cut != nil {
+	if cut := past.Cut; cut != nil {
 		if err := t.admitted(ctx, func() error { return t.resumeTurn(ctx, cut) }); err != nil {
 			return err
 		}

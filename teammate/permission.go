@@ -26,18 +26,18 @@ type permitter struct{ at *hookContext }
 // permit decides a call. A PermissionRequest hook may change the input of call.
 func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.ToolCall, pre hooks.Outcome) callVerdict {
 	c := permission.Call{Spec: tl.Spec, Rules: p.callOf(*call), Hook: permission.SaidBy(pre), Inside: p.inside(tl, *call)}
-	r := p.at.t.rights.Now().Decide(c)
+	r := p.at.t.opts.Rights.Now().Decide(c)
 	// A protected file is asked about, whatever allowed the call.
 	if refusal := p.unwritable(tl, *call); refusal.Ask && r.Behavior == permission.Allow {
-		r = p.at.t.rights.Now().Asked(permission.Ruling{Behavior: permission.Ask, By: "rule", Rule: refusal.Rule})
+		r = p.at.t.opts.Rights.Now().Asked(permission.Ruling{Behavior: permission.Ask, By: "rule", Rule: refusal.Rule})
 	}
 	who := r.By
 	var l callVerdict
 	switch {
-	case r.Behavior == permission.Deny && r.By == "mode" && p.at.t.rights.Now().EffectiveMode() == permission.ModePlan:
+	case r.Behavior == permission.Deny && r.By == "mode" && p.at.t.opts.Rights.Now().EffectiveMode() == permission.ModePlan:
 		l.denial, who = p.refusedPlanning(ctx, tl, r, call)
 	case r.Behavior == permission.Deny:
-		l.denial = p.at.t.rights.Now().Denial(p.at.t.opts.Name, r, *call, pre)
+		l.denial = p.at.t.opts.Rights.Now().Denial(p.at.t.opts.Name, r, *call, pre)
 		if reason, yes := pre.ModelDenial(); yes && r.By == "hook" {
 			l.extra = p.denied(ctx, tl, *call, reason)
 		}
@@ -58,7 +58,7 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 	if l.denial != "" {
 		decided.Decision, decided.Call = string(permission.Deny), inShort(*call)
 		if who == "mode" {
-			decided.Mode = p.at.t.rights.Now().EffectiveMode()
+			decided.Mode = p.at.t.opts.Rights.Now().EffectiveMode()
 		}
 	}
 	p.at.emit(decided)
@@ -80,7 +80,7 @@ func (p permitter) callOf(call agent.ToolCall) rules.Call {
 // inside reports whether all locations of a call are in the workspace or in an added
 // folder.
 func (p permitter) inside(tl *permission.Tool, call agent.ToolCall) bool {
-	return tl.Inside(p.at.t.opts.Workdir, call.Input, p.at.t.rights.Folders()...)
+	return tl.Inside(p.at.t.opts.Workdir, call.Input, p.at.t.opts.Rights.Folders()...)
 }
 
 // unwritable returns what forbids a call to write its files (Options.Writable).
@@ -101,7 +101,7 @@ func (p permitter) refusedPlanning(
 	if decided {
 		p.at.warn("a PermissionRequest hook allowed %s, but plan mode runs only tools that change nothing", call.Name)
 	}
-	return p.at.t.rights.Now().Denial(p.at.t.opts.Name, r, *call, hooks.Outcome{}), r.By
+	return p.at.t.opts.Rights.Now().Denial(p.at.t.opts.Name, r, *call, hooks.Outcome{}), r.By
 }
 
 // asking is a call that Decide left open.
@@ -121,7 +121,7 @@ func (p permitter) askSomebody(ctx context.Context, a asking, call *agent.ToolCa
 			return denial, "hook"
 		}
 	}
-	reason := "permission mode " + p.at.t.rights.Now().EffectiveMode()
+	reason := "permission mode " + p.at.t.opts.Rights.Now().EffectiveMode()
 	switch {
 	case a.ruling.By == "rule":
 		reason = "ask rule " + a.ruling.Rule
@@ -160,5 +160,5 @@ func (p permitter) notGrantedText(call agent.ToolCall, reason string, answer Ans
 	if answer.Said != "" {
 		return text + "What they said: " + answer.Said
 	}
-	return text + p.at.t.rights.Now().Advice(p.at.t.opts.Name, call)
+	return text + p.at.t.opts.Rights.Now().Advice(p.at.t.opts.Name, call)
 }

@@ -107,8 +107,8 @@ func TestPermissionTexts(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{"command":"touch x && echo y"}`)}})
-			r.opts.Permissions = permission.Policy{Mode: test.mode, Ask: ruleList(t, test.ask...),
-				Deny: ruleList(t, test.den...)}
+			r.opts.Rights = permission.NewRights(permission.Policy{Mode: test.mode, Ask: ruleList(t, test.ask...),
+				Deny: ruleList(t, test.den...)}, nil)
 			if test.asker != nil {
 				r.opts.Asker = test.asker
 			}

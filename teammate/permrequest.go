@@ -78,7 +78,7 @@ func (p permitter) requestAllowed(tl *permission.Tool, out hooks.Outcome, call *
 	if err := tl.Prepare(call, p.at.t.opts.Workdir.Dir()); err != nil {
 		return permission.Invalid(call.Name, fmt.Errorf("a PermissionRequest hook changed it: %w", err))
 	}
-	now := p.at.t.rights.Now()
+	now := p.at.t.opts.Rights.Now()
 	if r, broken := permission.ForbiddenBy(now.Deny, p.callOf(*call)); broken {
 		return now.Denial(p.at.t.opts.Name, permission.DeniedBy(r, p.callOf(*call)), *call, hooks.Outcome{})
 	}
@@ -89,7 +89,7 @@ func (p permitter) requestAllowed(tl *permission.Tool, out hooks.Outcome, call *
 // folders.
 func (p permitter) change(ctx context.Context, updates []hooks.PermissionUpdate) {
 	for _, update := range updates {
-		added, err := p.at.t.rights.Change(update)
+		added, err := p.at.t.opts.Rights.Change(update)
 		switch {
 		case errors.Is(err, permission.ErrNotKept):
 			p.at.warn("a PermissionRequest hook's %s for %s: %v", update.Type, update.Destination, err)

@@ -38,7 +38,7 @@ func asksBash(t *testing.T, pr hooks.Outcome, commands ...string) *rig {
 			string(input))}})
 	}
 	r := newRig(t, append(script, say{text: "end"})...)
-	r.opts.Permissions = permission.Policy{Mode: permission.ModeDefault}
+	r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeDefault}, nil)
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PermissionRequest: {pr, pass}})
 	return r
 }
@@ -102,7 +102,7 @@ func TestPermissionRequestInput(t *testing.T) {
 		yes := requested("allow", "", "")
 		yes.UpdatedInput = json.RawMessage(input)
 		r := asksBash(t, yes, "echo 1")
-		r.opts.Permissions.Deny = ruleList(t, "Bash(rm *)")
+		r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeDefault, Deny: ruleList(t, "Bash(rm *)")}, nil)
 		r.mustRun(t)
 		equal(t, "model", r.agent.seen[1], want)
 		for _, in := range r.runner.of(hooks.PostToolUse) {
@@ -114,7 +114,7 @@ func TestPermissionRequestInput(t *testing.T) {
 // In plan mode the hooks are heard, but their yes does not end it.
 func TestPermissionRequestInPlanMode(t *testing.T) {
 	r := asksBash(t, requested("allow", "", ""), "echo 1")
-	r.opts.Permissions.Mode = permission.ModePlan
+	r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModePlan}, nil)
 	r.mustRun(t)
 	if !strings.HasPrefix(r.agent.seen[1], "error: Bash was not run: you are in plan mode") {
 		t.Error(r.agent.seen[1])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // Who works before its plan is approved is stopped, if it changes anything without
@@ -43,10 +44,11 @@ func TestPlanBreach(t *testing.T) {
 			r, f := foreignRig(t, callTool("c1", tt.tool, tt.input))
 			f.ask = false
 			r.opts.Tools = []agent.Tool{fakeTool{spec: team}}
-			r.opts.Permissions.Mode = tt.mode
+			policy := permission.Policy{Mode: tt.mode}
 			if tt.deny != "" {
-				r.opts.Permissions.Deny = ruleList(t, tt.deny)
+				policy.Deny = ruleList(t, tt.deny)
 			}
+			r.opts.Rights = permission.NewRights(policy, nil)
 			r.mustRun(t)
 			equal(t, "turn end", one[events.TurnEnded](t, r.journal).Reason, tt.ended)
 			detected := all[events.CallDetected](r.journal)

@@ -25,7 +25,7 @@ func TestCallsAreDurableBeforeTheirEffect(t *testing.T) {
 			r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Change", `{}`)}})
 			tt.spec.Name, tt.spec.Schema = "Change", json.RawMessage(`{"type": "object"}`)
 			ran := false
-			r.opts.Permissions.Mode = permission.ModeBypass
+			r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeBypass}, nil)
 			r.opts.Tools = []agent.Tool{fakeTool{tt.spec, func(context.Context, agent.ToolCall) agent.ToolResult {
 				ran = true
 				return agent.ToolResult{Content: "done"}

@@ -41,7 +41,7 @@ func rotates(t *Teammate, work Work) (Rotator, bool) {
 	if !ok || !t.shown.Confirmed() || t.Helpers() > 0 {
 		return nil, false
 	}
-	return inbox, t.opts.History.Handover != nil || inbox.Rotates(work)
+	return inbox, t.handover != nil || inbox.Rotates(work)
 }
 
 // rotation ends a member's session.
@@ -58,7 +58,7 @@ type rotation struct {
 // the member leaves the session as it was.
 func (n rotation) take(ctx context.Context, work Work) error {
 	t, inbox := n.t, n.inbox
-	if h := t.opts.History.Handover; h != nil { // a crash came after the brief
+	if h := t.handover; h != nil { // a crash came after the brief
 		return n.succeed(ctx, *h, work)
 	}
 	if err := t.equip(); err != nil {

@@ -58,7 +58,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	p := agent.Permission{Remarks: agent.Remarks{Feedback: agent.ContextInputs(pre.AdditionalContext), Halted: run.u.at.halted}}
 	denied := events.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule",
 		Call: inShort(call)}
-	rights, broke := run.u.t.rights.Now(), false
+	rights, broke := run.u.t.opts.Rights.Now(), false
 	if denied.Rule = rights.Undecidable(call); denied.Rule != "" {
 		p.Reason = fmt.Sprintf("The agent program did not say what this %s call does, so the rule %s "+
 			"may forbid it. Go on without it.", call.Name, denied.Rule)
@@ -122,7 +122,7 @@ func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.To
 // needs no permission, so it is reported only if a rule forbids it.
 func (p permitter) detect(call agent.ToolCall, team bool) {
 	o := &p.at.t.opts
-	c, may := p.callOf(call), p.at.t.rights.Now()
+	c, may := p.callOf(call), p.at.t.opts.Rights.Now()
 	forbids, broke := permission.ForbiddenBy(slices.Concat(may.Deny, may.Ask), c)
 	rule := forbids.String()
 	if !broke {

@@ -53,7 +53,7 @@ func (f *foreigner) Run(ctx context.Context, prompt []agent.Input, h agent.Host)
 func foreignRig(t *testing.T, call agent.ToolCall) (*rig, *foreigner) {
 	t.Helper()
 	r, f := newRig(t), &foreigner{call: call, ask: true}
-	r.opts.Agent, r.opts.Permissions, r.opts.Tools = f, permission.Policy{}, nil
+	r.opts.Agent, r.opts.Rights, r.opts.Tools = f, permission.NewRights(permission.Policy{}, nil), nil
 	return r, f
 }
 
@@ -91,8 +91,8 @@ func TestPermitDecides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, agent.ToolCall{})
 			f.call = callTool("c1", tt.tool, strings.ReplaceAll(tt.input, "IN", r.opts.Workdir.Root()))
-			r.opts.Permissions = permission.Policy{Mode: tt.mode, Allow: ruleList(t, tt.allow...),
-				Deny: ruleList(t, tt.deny...)}
+			r.opts.Rights = permission.NewRights(permission.Policy{Mode: tt.mode, Allow: ruleList(t, tt.allow...),
+				Deny: ruleList(t, tt.deny...)}, nil)
 			r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "mcp__covey__team_report", Team: true}}}
 			r.mustRun(t)
 			if f.answer.Allow != tt.want || (f.answer.Reason == "") != tt.want {
@@ -138,7 +138,7 @@ func TestPermitAsksHooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, callTool("c1", "Bash", `{"command":"ls"}`))
-			r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass}
+			r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeBypass}, nil)
 			r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 				if in.Payload.Event() == hooks.PreToolUse {
 					return tt.out, tt.err
@@ -171,9 +171,9 @@ func TestReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, callTool("c1", "Bash", `{"command":"ls x"}`))
 			f.ask, f.fails = tt.ask, tt.fails
-			r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass}
+			r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeBypass}, nil)
 			if tt.deny != "" {
-				r.opts.Permissions.Deny = ruleList(t, tt.deny)
+				r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, tt.deny)}, nil)
 			}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{tt.event: {refuse("format it")}})
 			r.mustRun(t)
@@ -241,7 +241,7 @@ func TestMailInMidTurn(t *testing.T) {
 // Relative paths mean the member's workspace.
 func TestPermitMakesPathsAbsolute(t *testing.T) {
 	r, _ := foreignRig(t, callTool("c1", "Edit", `{"file_path":"sub/../a.go"}`))
-	r.opts.Permissions = permission.Policy{Mode: permission.ModeEdits}
+	r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeEdits}, nil)
 	r.mustRun(t)
 	in := r.runner.of(hooks.PreToolUse)[0].Payload.(hooks.PreToolUseInput)
 	if want := filepath.Join(r.opts.Workdir.Root(), "a.go"); !strings.Contains(string(in.ToolInput), `"`+want+`"`) {
@@ -257,7 +257,7 @@ func TestReadsByCommand(t *testing.T) {
 	for _, ask := range []bool{true, false} {
 		r, f := foreignRig(t, call)
 		f.ask = ask
-		r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Bash(head *)")}
+		r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Bash(head *)")}, nil)
 		r.mustRun(t)
 		if ask {
 			decided := one[events.PermissionDecided](t, r.journal)
@@ -273,7 +273,7 @@ func TestReadsByCommand(t *testing.T) {
 	}
 	r, f := foreignRig(t, callTool("c1", "Bash", `{"command":"rm x"}`))
 	f.ask, f.rejects = false, true
-	r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Bash(rm *)")}
+	r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Bash(rm *)")}, nil)
 	r.mustRun(t)
 	if n := len(all[events.CallDetected](r.journal)) + len(all[events.Warning](r.journal)) + len(r.runner.of(hooks.PostToolUseFailure)); n != 0 {
 		t.Errorf("a call that was not made is told of: %v", r.runner.events())

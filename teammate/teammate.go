@@ -102,10 +102,11 @@ type Options struct {
 	// Program means that the agent has a conversation of its own, which it may have lost.
 	Program    bool
 	Resumed    bool // the session existed before: SessionStart says resume, or clear if its transcript is gone
-	Turn       int  // turns taken so far
 	Transcript *transcript.File
-	History    transcript.History // what transcript.Open returned with it
-	Workdir    *workspace.Workdir
+	// History is what transcript.Open returned with it; nil: the conversation is new. The member keeps it
+	// until its session has begun.
+	History *transcript.History
+	Workdir *workspace.Workdir
 
 	// Instructions are the instruction files of the workspace, for the
 	// InstructionsLoaded hooks; optional. The agent gets their text from its maker.
@@ -116,8 +117,7 @@ type Options struct {
 	Commands func(name string) (workspace.PromptCommand, bool)
 	Files    FileWatch // optional
 
-	Permissions permission.Policy
-	AddedDirs   []string // optional; absolute folders that count as inside the workspace
+	Rights *permission.Rights // its permissions, which may change in the session
 	// Writable is called for each file that a call would write to; optional.
 	Writable   permission.Writable
 	Limits     Limits

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // calls is a rig whose agent makes one call and stops.
@@ -163,7 +164,7 @@ func TestUpdatedInput(t *testing.T) {
 
 	// A rule sees what will run, not what was asked for.
 	r = calls(t, callTool("c1", "Read", `{"file_path":"a"}`), tl)
-	r.opts.Permissions.Deny = ruleList(t, "Read(//etc/**)")
+	r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Read(//etc/**)")}, nil)
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PreToolUse: {{
 		UpdatedInput: json.RawMessage(`{"file_path":"/etc/shadow"}`), Permission: hooks.Permission{Decision: "allow"},
 	}}})

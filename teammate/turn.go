@@ -84,7 +84,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	if err := t.equip(); err != nil {
 		return err
 	}
-	t.opts.History.Handover = nil // the session goes on
+	t.handover = nil // the session goes on
 	t.turns++
 	u := &turn{t: t, at: t.hookContext(t.turns, uuid.NewString()), start: time.Now(), cause: work.Cause}
 	t.current.Store(u)

@@ -278,7 +278,7 @@ func TestRule08(t *testing.T) {
 	r := newRig(t, say{text: "moved", do: nil})
 	dir := t.TempDir()
 	r.agent.script[0].do = func(context.Context) { r.opts.Workdir.Move(dir) }
-	r.opts.Permissions.Mode = permission.ModeEdits
+	r.opts.Rights = permission.NewRights(permission.Policy{Mode: permission.ModeEdits}, nil)
 	r.inProgress("1")
 	r.mustRun(t)
 	for _, event := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle} {

@@ -103,16 +103,16 @@ type account struct {
 	told    float64     // US dollars that its agent program has reported
 	live    agent.Usage // of a prompt that still runs, which is in usage when it ends
 	liveUSD float64     // likewise
-	program bool        // its agent is a program of its own
-	held    bool        // likewise, and each of its requests asks before whether it may be made
 	final   int         // passes that it has had to hand over
 	largest transcript.Request
 	noted   map[string]bool // ids of the notes that it was shown
 	levels  map[string]int  // reported levels of its own uses, by useKey
+	warned  map[string]bool // units of which people were warned that the count is not exact
+	program bool            // its agent is a program of its own
+	held    bool            // likewise, and each of its requests asks before whether it may be made
 	hazy    bool            // its program does not report all tokens
 	dear    bool            // the cost of some of its tokens is not known
 	free    bool            // it is paid for by a subscription: its tokens have no price
-	warned  map[string]bool // units of which people were warned that the count is not exact
 	spent   bool            // a limit is used up, and only a higher one lets it continue
 	shown   bool            // its use was told
 }

@@ -32,7 +32,6 @@ type Seat struct {
 	Member *members.Member
 	Life   members.Life
 
-	late     bool        // it was added while the team runs
 	guest    *port.Guest // the team is on another host; nil: it is here
 	crew     *Crew
 	received mail.Received    // mail from the bus
@@ -44,6 +43,7 @@ type Seat struct {
 	mu         sync.Mutex                   // guards occupant.Permissions and held, too
 	held       chan struct{}                // closed when the member need not wait for mail in its turn any more; nil: it does not wait
 	closers    []func() error               // in the order of opening
+	late       bool                         // it was added while the team runs
 	waiting    bool                         // the last turn's work was harvested and the member waits; used by its goroutine only
 	awaiting   sync.Mutex                   // held while awaited is read and told
 	awaited    string                       // the last command that TellAwaitedRun has told of
@@ -56,7 +56,7 @@ type Seat struct {
 type Occupant struct {
 	Teammate    *teammate.Teammate // nil: the member is on another host
 	Mate        port.Mate          // nil: Teammate
-	Permissions permission.Policy  // the rules that the teammate was made with
+	Permissions *permission.Policy // the rules that the teammate was made with
 	Caller      *mcp.Caller        // the member as an MCP caller
 	Unfit       string             // why the member does not begin in this run; empty: it begins
 }
@@ -201,7 +201,7 @@ func (s *Seat) Actor(callID string) teamtools.Actor {
 func (s *Seat) Permissions() permission.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.occupant.Permissions
+	return *s.occupant.Permissions
 }
 
 // Reconfigure replaces the member's configured rules, from its next decision on.
@@ -216,7 +216,7 @@ func (s *Seat) Reconfigure(p permission.Policy) {
 	s.occupant.Teammate.Rights().Reconfigure(s.Permissions(), p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.occupant.Permissions = p
+	s.occupant.Permissions = &p
 }
 
 // PostNotice puts the result of a helper or a command in the background into the member's own mailbox, once

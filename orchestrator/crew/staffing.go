@@ -29,8 +29,20 @@ func (c *Crew) SeatAll(ctx context.Context) error {
 	if c.deps.Hosts {
 		members = members[:1]
 	}
+	// Many at a time, because those who wait share a commit; not all, because Go keeps some memory of
+	// each goroutine for good.
+	for some := range slices.Chunk(members, 100) {
+		if err := c.seatSome(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seatSome is SeatAll for some members.
+func (c *Crew) seatSome(ctx context.Context, members []*configs.Member) error {
 	sessions, errs := make([]actors.Member, len(members)), make([]error, len(members))
-	var attaching sync.WaitGroup // at the same time, because those who wait share a commit
+	var attaching sync.WaitGroup
 	for i, m := range members {
 		attaching.Go(func() { sessions[i], errs[i] = c.attach(ctx, m.Name) })
 	}

@@ -72,11 +72,11 @@ type Life struct {
 	mu      sync.Mutex
 	now     State
 	next    *teammate.Work // at most one, because only an idle member gets work; nil: none
-	noMore  bool           // no more work comes
-	resting bool           // it has no goroutine; resume starts one
 	resume  func()         // nil until it has begun
 	quit    context.CancelCauseFunc
 	rest    time.Duration // how long it rests before it restarts
+	noMore  bool          // no more work comes
+	resting bool          // it has no goroutine; resume starts one
 	ended   bool          // its last goroutine has ended, or none ever ran
 	vacant  bool          // its seat is closed
 	over    bool          // the member has left the seat

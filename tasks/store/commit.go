@@ -24,7 +24,7 @@ type Commit struct {
 
 // begin starts the record of a transaction on a store with that digest.
 func (c *Commit) begin(transaction int, before uint64) {
-	const most = 1 << 20 // the largest buffer that is kept
+	const most = 64 << 10 // the largest buffer that is kept
 	if cap(c.buf) > most {
 		c.buf = nil
 	}

@@ -111,8 +111,8 @@ func newMember(tb testing.TB, name string, turns int, g *gates, l life) (*teamma
 	o := &office{turns: turns, times: map[string]time.Time{}}
 	m, err := teammate.New(teammate.Options{
 		Name: name, Team: "crew", Kind: "acp", Agent: r.Agent, Hooks: g, Tasks: o, Inbox: o, Sink: o.sink, SessionID: name,
-		Transcript: file, History: history, Workdir: workspace.NewWorkdir(r.dir),
-		Permissions: permission.Policy{Mode: "bypassPermissions"}, Limits: teammate.Limits{StopBlockCap: 8},
+		Transcript: file, History: &history, Workdir: workspace.NewWorkdir(r.dir),
+		Rights: permission.NewRights(permission.Policy{Mode: "bypassPermissions"}, nil), Limits: teammate.Limits{StopBlockCap: 8},
 	})
 	if err != nil {
 		tb.Fatal(err)

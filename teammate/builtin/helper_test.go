@@ -161,7 +161,7 @@ func TestHelperPermissions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Permissions = permission.Policy{Mode: "plan", Deny: []rules.Rule{rule}}
+		o.Rights = permission.NewRights(permission.Policy{Mode: "plan", Deny: []rules.Rule{rule}}, nil)
 	}
 	var who []string
 	m.runner = judge(func(in hooks.Input) hooks.Outcome {

@@ -118,8 +118,8 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	}
 	opts := teammate.Options{
 		Name: "lead", Team: "crew", Lead: true, Kind: "test", Agent: agent, Tools: list, Hooks: m, Inbox: m,
-		Sink: m.sink, SessionID: "s1", Transcript: file, History: history, Workdir: workdir,
-		Resumed: history.Turns > 0, Permissions: permission.Policy{Mode: "bypassPermissions"},
+		Sink: m.sink, SessionID: "s1", Transcript: file, History: &history, Workdir: workdir,
+		Resumed: history.Turns > 0, Rights: permission.NewRights(permission.Policy{Mode: "bypassPermissions"}, nil),
 		Limits: teammate.Limits{StopBlockCap: 8}, PostNotice: m.later,
 	}
 	if m.cut != nil {

@@ -244,7 +244,8 @@ func TestQuestionsAboutReadOnlyCallsComeOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.cut = func(o *teammate.Options) {
-		o.Permissions, o.Asker = permission.Policy{Mode: "default", Ask: []rules.Rule{look}}, asked{s}
+		o.Rights = permission.NewRights(permission.Policy{Mode: "default", Ask: []rules.Rule{look}}, nil)
+		o.Asker = asked{s}
 	}
 	m.run(t, "go")
 	same(t, "results", m.results(), "a", "b", "c")

@@ -84,8 +84,8 @@ func (r *rig) member(tb testing.TB, g *gates, o *office) *teammate.Teammate {
 	r.opts.History = history
 	m, err := teammate.New(teammate.Options{
 		Name: "api", Team: "crew", Kind: "command", Agent: r.start(tb), Hooks: g, Tasks: o, Inbox: o, Sink: o.sink,
-		SessionID: "api", Transcript: file, History: history, Workdir: workspace.NewWorkdir(r.dir),
-		Permissions: permission.Policy{Mode: "default"}, Limits: teammate.Limits{StopBlockCap: 8},
+		SessionID: "api", Transcript: file, History: &history, Workdir: workspace.NewWorkdir(r.dir),
+		Rights: permission.NewRights(permission.Policy{Mode: "default"}, nil), Limits: teammate.Limits{StopBlockCap: 8},
 	})
 	if err != nil {
 		tb.Fatal(err)

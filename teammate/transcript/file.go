@@ -75,7 +75,7 @@ func OpenOn(path string, disk func(*os.File) Disk) (*File, History, error) {
 	}
 	history := past.history()
 	history.New = errors.Is(missing, os.ErrNotExist)
-	return &File{path: path, file: disk(file), size: past.end, last: past.last}, history, nil
+	return &File{path: file.Name(), file: disk(file), size: past.end, last: past.last}, history, nil
 }
 
 // OfHelper returns the path of a helper's transcript, next to that of its member as in recorded

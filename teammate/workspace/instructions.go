@@ -103,11 +103,11 @@ func permitted(all []InstructionFile, denied func(path string) bool) (files []In
 // one member.
 type Nested struct {
 	in   *Instructions
-	read map[string]bool
+	read map[string]bool // nil: none
 }
 
 // Nested returns a reader for one member. A reader of nil Instructions reads nothing.
-func (in *Instructions) Nested() *Nested { return &Nested{in: in, read: map[string]bool{}} }
+func (in *Instructions) Nested() *Nested { return &Nested{in: in} }
 
 // To returns the instructions, not read before, of the folders between the workspace and
 // a file, and notes for people.
@@ -119,6 +119,9 @@ func (n *Nested) To(path string) (files []InstructionFile, notes []string) {
 	for _, dir := range downTo(n.in.root, dir)[1:] {
 		if n.read[dir] {
 			continue
+		}
+		if n.read == nil {
+			n.read = map[string]bool{}
 		}
 		n.read[dir] = true
 		r := newInstructionReader(n.in.top, maxInstructionFile)
