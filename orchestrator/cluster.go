@@ -95,6 +95,11 @@ func (o *Orchestrator) candidate(ctx context.Context, prepare func() error) (rep
 		Holder: holder + "@" + host, Host: host, PID: os.Getpid(), Version: o.opts.Version, Fresh: o.opts.Fresh, Repair: o.repair,
 		Repository: workcopies.GitFor(o.place, nil).Root(ctx, o.place.Workspace),
 		Store:      o.place.Store(), Journal: o.place.Journal(),
+		Waits: func(e replica.Epoch) {
+			if o.opts.OnWait != nil {
+				o.opts.OnWait(fmt.Sprintf("team %s runs on another host: %s; this one waits for its end", o.team().Name, e))
+			}
+		},
 		Prepare: func(r store.Replica) error {
 			if err := prepare(); err != nil {
 				return err

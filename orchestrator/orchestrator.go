@@ -81,8 +81,10 @@ type Options struct {
 	// Unattended means that nobody answers questions whether work is merged, as in a CI job: the run does
 	// not wait for their answers.
 	Unattended bool
-	// OnUp is called once the team is up and can be reached.
-	OnUp func(state.Place)
+	// OnUp is called once the team is up and can be reached, and OnWait with the reason why it is not yet, if
+	// Standby is set and another host runs it.
+	OnUp   func(state.Place)
+	OnWait func(why string)
 	// Record is the folder in which what models are asked and answered is recorded; empty: it is not.
 	Record string
 	// Replay is the folder of a recording from which all models answer; empty: they answer themselves.

@@ -61,8 +61,12 @@ func startDetached(ctx context.Context, env *cli.Env, team *configs.Team, f upFl
 		return err
 	}
 	if up(ctx) {
-		out.Printf("%s is up (process %d)\n  look:  covey attach --team %s\n  stop:  covey down --team %s\n  log:   %s\n",
-			team.Name, child.Process.Pid, team.Name, team.Name, term.PlainLine(path))
+		state := "is up"
+		if f.standby {
+			state = "is up or stands by"
+		}
+		out.Printf("%s %s (process %d)\n  look:  covey attach --team %s\n  stop:  covey down --team %s\n  log:   %s\n",
+			team.Name, state, child.Process.Pid, team.Name, team.Name, term.PlainLine(path))
 		if f.web != "" {
 			url, err := web.AddressOf(ctx, place)
 			if err != nil {
@@ -93,6 +97,9 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 	}
 	if f.fresh {
 		args = append(args, "--fresh")
+	}
+	if f.standby {
+		args = append(args, "--standby")
 	}
 	if f.web != "" {
 		args = append(args, "--web="+f.web)
@@ -203,8 +210,7 @@ func findParent() *parent {
 	return &parent{os.NewFile(uintptr(fd), "ready")}
 }
 
-// ready tells the parent that the team is up. It is called once, when the team can be
-// reached. A parent that was interrupted does not read it. If the program ends
+// ready tells the parent that the team is up, or stands by; only the first call counts. A parent that was interrupted does not read it. If the program ends
 // before, the closed pipe tells the parent. p may be nil.
 func (p *parent) ready() {
 	if p != nil {

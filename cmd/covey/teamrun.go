@@ -67,7 +67,7 @@ func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, er
 	page := &api.Page{}
 	o, err := orchestrator.New(r.team, orchestrator.Options{
 		Goal: goal, Fresh: f.fresh, Keep: f.keep, Standby: f.standby, Version: r.env.Version,
-		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
+		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OnWait: r.onWait, OwnProcess: true,
 		ManagedFolders: r.env.Managed, Setup: f.setup(), Terminal: r.desktop(), Page: page, Unattended: f.job,
 		Record: f.record, Replay: f.replay,
 	})
@@ -130,6 +130,12 @@ func (r *teamRun) onUp(state.Place) {
 		}
 		r.parent.ready()
 	})
+}
+
+// onWait is called when the team cannot be reached yet, because another host runs it.
+func (r *teamRun) onWait(why string) {
+	r.warn(why)
+	r.parent.ready()
 }
 
 // showPage serves the page of the team, if there is one, until hide. Its address has a token,

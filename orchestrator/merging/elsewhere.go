@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/receipts"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -91,13 +92,25 @@ func (d *Merger) tellLeft(ctx context.Context, host string) error {
 		})
 		return err
 	}
-	writes := map[string]bool{}
-	for m := range d.deps.Team().Each() {
-		writes[m.Name] = m.CanWrite()
-	}
+	begun := map[string][]string{} // by member, what it has begun
 	for _, t := range all {
-		if t.Status == tasks.InProgress && writes[t.Owner] {
-			if err := left(t.Owner, fmt.Sprintf("what %s has done on task %s so far", t.Owner, t.ID)); err != nil {
+		if t.Status == tasks.InProgress {
+			begun[t.Owner] = append(begun[t.Owner], "on task "+t.ID)
+		}
+	}
+	d.deps.State.Read(func(s *view.State) {
+		for m := range d.deps.Team().Each() {
+			if at := s.Member(m.Name); at != nil && at.InTurn && begun[m.Name] == nil {
+				begun[m.Name] = []string{fmt.Sprintf("in turn %d", at.Turn)}
+			}
+		}
+	})
+	for m := range d.deps.Team().Each() {
+		for _, what := range begun[m.Name] {
+			if !m.CanWrite() {
+				continue
+			}
+			if err := left(m.Name, fmt.Sprintf("what %s has done %s so far", m.Name, what)); err != nil {
 				return err
 			}
 		}

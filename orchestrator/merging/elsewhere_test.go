@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/receipts"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -260,7 +262,12 @@ func TestRemoteIsAway(t *testing.T) {
 // TestLeftOnAnotherHost: the inbox names once what another host had and has not pushed.
 func TestLeftOnAnotherHost(t *testing.T) {
 	t.Parallel()
-	s, ctx := newShop(t, "echo 1 >a", "ana", "ben"), t.Context()
+	s, ctx := newShop(t, "echo 1 >a", "ana", "ben", "cy", "dan"), t.Context()
+	live := view.NewLive(s.Store.Outbox())
+	for i, name := range []string{"ana", "cy", "dan"} {
+		live.Recall(events.Event{Seq: uint64(2*i + 1), Member: name, Turn: 7, Data: events.TurnStarted{}})
+	}
+	live.Recall(events.Event{Seq: 9, Member: "dan", Turn: 7, Data: events.TurnEnded{}})
 	list, err := s.Store.Add(ctx, actors.Actor{}, []tasks.New{{Subject: "Begun", Owner: "ana"}, {Subject: "Open", Owner: "ben"}})
 	testkit.Must(t, err)
 	begun := tasks.InProgress
@@ -272,7 +279,7 @@ func TestLeftOnAnotherHost(t *testing.T) {
 		Member: "ben", Branch: "covey/crew/ben", Into: "main", From: lost, Commit: lost, Title: "all of it", State: tasks.MergeWaiting,
 	})
 	testkit.Must(t, err)
-	d := &Merger{deps: Deps{Store: s.Store, Inbox: people{Store: s.Store}, Team: s.Team}, queue: s.Queue}
+	d := &Merger{deps: Deps{Store: s.Store, Inbox: people{Store: s.Store}, Team: s.Team, State: live}, queue: s.Queue}
 	for range 2 {
 		testkit.Must(t, d.tellLeft(ctx, "the other host"))
 	}
@@ -282,7 +289,8 @@ func TestLeftOnAnotherHost(t *testing.T) {
 	for _, r := range open {
 		lines = append(lines, r.Text)
 	}
-	if got := strings.Join(lines, "\n"); len(lines) != 2 || !strings.Contains(got, "what ana has done on task 1 so far was not pushed and is in the other host") ||
+	if got := strings.Join(lines, "\n"); len(lines) != 3 || !strings.Contains(got, "what ana has done on task 1 so far was not pushed and is in the other host") ||
+		!strings.Contains(got, "what cy has done in turn 7 so far was not pushed") ||
 		!strings.Contains(got, "of ben (commit 7777777777) was not pushed") {
 		t.Errorf("the inbox has\n%s", got)
 	}

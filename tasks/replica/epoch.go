@@ -39,6 +39,11 @@ type Snapshot struct {
 	At    store.State `json:"at"`
 }
 
+// String describes who began the epoch, and when.
+func (e Epoch) String() string {
+	return fmt.Sprintf("%s, process %d, since %s", e.Host, e.PID, e.Since.Local().Format(time.DateTime))
+}
+
 // start returns the message after which the commits of the store begin.
 func (e *Epoch) start() uint64 {
 	if e.Fresh {

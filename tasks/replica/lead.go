@@ -43,6 +43,8 @@ type Candidate struct {
 	Journal    string // path of the journal
 	// Prepare opens and closes the store, with this replica, so that it exists in the newest format.
 	Prepare func(store.Replica) error
+	// Waits is called with each epoch whose end a standby waits for; it must not block.
+	Waits func(Epoch)
 }
 
 // Lead is the coordinator of a team: the one process that changes the store.
@@ -119,7 +121,7 @@ func newLead(records, lines stream, texts objects, team string) *Lead {
 
 // mayLead returns the last epoch once its coordinator is gone.
 func (l *Link) mayLead(ctx context.Context, records stream, c Candidate, wait bool) (Epoch, error) {
-	for {
+	for told := uint64(0); ; {
 		last, err := lastEpoch(ctx, records, l.subject("epoch"))
 		switch {
 		case errors.Is(err, store.ErrFormat), err != nil && !wait:
@@ -136,8 +138,11 @@ func (l *Link) mayLead(ctx context.Context, records stream, c Candidate, wait bo
 				return last, err
 			}
 			if !wait {
-				return last, fmt.Errorf("team %s: %w: %s, process %d, since %s; covey up --standby waits for its end",
-					l.config.Team, ErrElsewhere, last.Host, last.PID, last.Since.Local().Format(time.DateTime))
+				return last, fmt.Errorf("team %s: %w: %s; covey up --standby waits for its end", l.config.Team, ErrElsewhere, last)
+			}
+			if told != last.Number && c.Waits != nil {
+				c.Waits(last)
+				told = last.Number
 			}
 		}
 		select {
