@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,7 @@ func networkFaults() []fault {
 		{"cut", "two servers do not reach each other", cutPair},
 		{"kill", "the coordinator's host dies", killHost},
 		{"cut", "the standby is cut off", cutStandby},
+		{"cut", "the leading server reaches hosts alone", cutFromServers},
 	}
 }
 
@@ -80,6 +82,13 @@ func cutServer(sent, received bool) func(*cluster, string) {
 		c.acked(50) // those under way are few
 		c.heal()
 	}
+}
+
+// cutFromServers leaves a server that hosts may be connected to without the others.
+func cutFromServers(c *cluster, leader string) {
+	c.drop(leader, true, true, slices.DeleteFunc(slices.Clone(machines[:3]), func(m string) bool { return m == leader })...)
+	c.acked(50)
+	c.heal()
 }
 
 func cutPair(c *cluster, leader string) {

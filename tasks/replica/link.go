@@ -45,12 +45,13 @@ type Link struct {
 	config Config
 	nc     *nats.Conn
 	js     jetstream.JetStream
+	server *server
 	denied atomic.Bool // the servers have refused a subject to this key
 }
 
 // Connect connects to the servers.
 func Connect(c Config) (*Link, error) {
-	l := &Link{config: c}
+	l := &Link{config: c, server: &server{}}
 	var proof []nats.Option
 	if c.Creds != "" {
 		option, err := credentials(c.Creds)
@@ -163,7 +164,7 @@ func (l *Link) streams(ctx context.Context) (records, lines *jetStream, texts *j
 	if err != nil {
 		return nil, nil, nil, l.streamError(err)
 	}
-	return records, lines, &jetObjects{&jetStream{l.js, stored, "OBJ_" + name}, name}, nil
+	return records, lines, &jetObjects{&jetStream{l.js, l.server, stored, "OBJ_" + name}, name}, nil
 }
 
 // stream returns a stream. A takeover must need nothing but the stream's own leader, so it is only
@@ -177,7 +178,7 @@ func (l *Link) stream(ctx context.Context, c jetstream.StreamConfig) (*jetStream
 	if err != nil {
 		return nil, l.streamError(err)
 	}
-	return &jetStream{l.js, s, c.Name}, nil
+	return &jetStream{l.js, l.server, s, c.Name}, nil
 }
 
 // create makes a stream. Servers that have just started may not know each other yet, so that they find no place for three copies.
@@ -320,7 +321,7 @@ func (l *Link) Examine(ctx context.Context) (Epoch, Status, error) {
 	if err != nil {
 		return Epoch{}, Status{}, l.streamError(err)
 	}
-	records := &jetStream{l.js, s, name}
+	records := &jetStream{l.js, l.server, s, name}
 	e, err := lastEpoch(ctx, records, l.subject("epoch"))
 	if err != nil {
 		return e, Status{}, l.streamError(err)

@@ -82,6 +82,7 @@ func (o *jetObjects) send(m message, id string) error {
 		ctx, cancel := context.WithTimeout(context.Background(), requestWait)
 		_, err := o.js.PublishMsg(ctx, m.encode(), jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
 		cancel()
+		o.noted(writes, err)
 		if err == nil {
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/coveyteam/covey/bus"
@@ -73,6 +74,55 @@ func TestFailedObjects(t *testing.T) {
 	}
 	if _, err := objects.info("text/whole"); !errors.Is(err, errNone) {
 		t.Errorf("an object that was dropped: %v", err)
+	}
+}
+
+// TestSilentServer: a link whose server answers, and does not reach the others, goes on with another one.
+func TestSilentServer(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	trial, err := bus.StartTrial(ctx, t.TempDir(), "crew", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trial.Close()
+	key, err := bus.CoordinatorKey(trial.Creds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, Nkeys: []*natsserver.NkeyUser{{Nkey: key}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone.Start()
+	defer alone.Shutdown()
+	if !alone.ReadyForConnections(time.Minute) {
+		t.Fatal("the server does not listen")
+	}
+	config := Config{Team: "crew", URL: trial.URL, Creds: trial.Creds, OnError: func(err error) { t.Log("servers:", err) }}
+	link, err := Connect(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	if _, _, _, err := link.streams(ctx); err != nil {
+		t.Fatal(err)
+	}
+	config.URL = append([]string{alone.ClientURL()}, trial.URL...)
+	cut, err := Connect(config)
+	for ; err != nil || cut.nc.ConnectedUrl() != alone.ClientURL(); cut, err = Connect(config) { // it takes any of them
+		if err == nil {
+			cut.Close()
+		}
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	defer cut.Close()
+	records := &jetStream{js: cut.js, server: cut.server, name: "covey_crew"}
+	log := &Log{chain: &chain{stream: records, patience: time.Minute, now: time.Now, pause: time.Sleep}, epochs: "covey.crew.epoch"}
+	if _, err := log.begin(ctx, Epoch{}, Epoch{Holder: "cut"}); err != nil {
+		t.Errorf("a candidate at a server that is alone: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -71,12 +72,45 @@ const (
 
 // jetStream is a stream of JetStream.
 type jetStream struct {
-	js jetstream.JetStream
+	js     jetstream.JetStream
+	server *server
 	jetstream.Stream
 	name string
 }
 
-func (s *jetStream) publish(ctx context.Context, list []message, last uint64) (uint64, error) {
+// serverWait is how long a server may give no answer before another one is asked. An election is longer.
+const serverWait = 6 * time.Second
+
+// server is the server that a link is connected to. One that does not reach the others, or does not know
+// yet which of them leads a stream, keeps its connections all the same.
+type server struct {
+	mu     sync.Mutex
+	silent [2]time.Time // since when it has not answered requests of a kind; zero: it has
+}
+
+// The kinds of requests: a server may answer those of one kind only.
+const (
+	reads = iota
+	writes
+)
+
+// noted notes the outcome of a request, and connects to another server if this one is silent.
+func (s *jetStream) noted(kind int, err error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	switch now, silent := time.Now(), &s.server.silent[kind]; {
+	case err == nil, errors.Is(err, errOther), errors.Is(err, errNone), errors.Is(err, store.ErrRefused):
+		*silent = time.Time{}
+	case silent.IsZero():
+		*silent = now
+	case now.Sub(*silent) > serverWait:
+		s.server.silent = [2]time.Time{}
+		_ = s.js.Conn().ForceReconnect() // it fails if the link is closed
+	}
+}
+
+func (s *jetStream) publish(ctx context.Context, list []message, last uint64) (seq uint64, err error) {
+	defer func() { s.noted(writes, err) }()
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
 	if len(list) == 1 {
@@ -104,7 +138,8 @@ func (s *jetStream) publish(ctx context.Context, list []message, last uint64) (u
 	return ack.Sequence, nil
 }
 
-func (s *jetStream) compete(ctx context.Context, m message, last uint64) (uint64, error) {
+func (s *jetStream) compete(ctx context.Context, m message, last uint64) (seq uint64, err error) {
+	defer func() { s.noted(writes, err) }()
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
 	ack, err := s.js.PublishMsg(ctx, m.encode(), jetstream.WithExpectLastSequencePerSubject(last), jetstream.WithRetryAttempts(0))
@@ -128,7 +163,8 @@ func (s *jetStream) lastOf(ctx context.Context, subject string) (message, error)
 
 // fromLeader asks the stream's leader for a message. The client's own calls ask any server of a
 // stream that allows direct access, and that one may be behind.
-func (s *jetStream) fromLeader(ctx context.Context, what map[string]any) (message, error) {
+func (s *jetStream) fromLeader(ctx context.Context, what map[string]any) (_ message, err error) {
+	defer func() { s.noted(reads, err) }()
 	query, err := json.Marshal(what)
 	if err != nil {
 		return message{}, err
@@ -168,6 +204,7 @@ func (s *jetStream) fromLeader(ctx context.Context, what map[string]any) (messag
 }
 
 func (s *jetStream) bounds(ctx context.Context) (first, last uint64, err error) {
+	defer func() { s.noted(reads, err) }()
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
 	info, err := s.Info(ctx)
