@@ -30,7 +30,7 @@ type HostLink interface {
 // ones have ended; after grace it interrupts them.
 func (o *Orchestrator) Host(ctx context.Context, link HostLink, drain <-chan struct{}, grace time.Duration) error {
 	d := *o.spec.Load()
-	d.team = guestSpec(d.team)
+	d.team = ForNode(d.team)
 	o.withSpec(d)
 	hosted := &hosting{link: link, drain: drain, grace: grace}
 	this := crew.Purpose{Host: hosted.run}
@@ -41,11 +41,12 @@ func (o *Orchestrator) Host(ctx context.Context, link HostLink, drain <-chan str
 	return err
 }
 
-// guestSpec returns a spec without what the host that leads the team does.
-func guestSpec(team *configs.Team) *configs.Team {
+// ForNode returns a spec without what the host that leads the team does. The clone of a node need not have the
+// branches that it names.
+func ForNode(team *configs.Team) *configs.Team {
 	own := *team
 	own.Bus, own.Schedules, own.Tasks, own.Notify, own.Web, own.Goal = configs.Bus{}, nil, nil, nil, configs.Web{}, ""
-	own.Budget = configs.Budget{}
+	own.Budget, own.Merge, own.Worktree.Base = configs.Budget{}, configs.Merge{}, ""
 	return &own
 }
 
@@ -102,7 +103,7 @@ func (g *hosting) follow(ctx context.Context, node *port.Node) error {
 		if err != nil {
 			return err
 		}
-		changed, err := g.use(ctx, guestSpec(spec))
+		changed, err := g.use(ctx, ForNode(spec))
 		if err != nil {
 			return err
 		}

@@ -293,7 +293,7 @@ func (r *nodeRun) prepare(ctx context.Context, signed nodes.Signed) (*configs.Te
 	if err := r.owner.TakesCommands(commands); err != nil {
 		return nil, err
 	}
-	return team, nil
+	return orchestrator.ForNode(team), nil
 }
 
 // Ask implements orchestrator.HostLink.
