@@ -21,7 +21,7 @@ import (
 
 // faults is how many faults TestNetwork has; the proof of docs/reliability.md is
 //
-//	go test ./tasks/replica -run TestNetwork -faults 23 -clocks
+//	go test ./tasks/replica -run TestNetwork -faults 24 -clocks
 var faults = flag.Int("faults", 3, "how many faults TestNetwork has")
 
 // only chooses faults, to repeat one.
