@@ -136,7 +136,7 @@ func teamKeys(was, now *configs.Team) []string {
 		{"models", func(t *configs.Team) any { return t.Models }},
 		{"agents", func(t *configs.Team) any { return t.Agents }},
 		{"templates", func(t *configs.Team) any { return t.Templates }},
-		{"gates", func(t *configs.Team) any { return []any{t.Gates, t.Merge.Gates, t.GatesAtOnce} }},
+		{"gates", func(t *configs.Team) any { return []any{t.Gates, t.Merge.Gates, t.GatesAtOnce, t.Tests} }},
 		{"hooks", func(t *configs.Team) any { return t.Hooks }},
 		{"settings", func(t *configs.Team) any { return []any{t.Settings, t.DefaultMode} }},
 		{"plugins", func(t *configs.Team) any { return t.Plugins }},
