@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -97,5 +98,29 @@ func TestTemplates(t *testing.T) {
 		if _, err := parse(t, head+spec+"\n"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", spec, err, want)
 		}
+	}
+}
+
+// TestManyTeammates: what reading a spec takes grows with the number of its teammates, and not with the square.
+func TestManyTeammates(t *testing.T) {
+	taken := func(n int) uint64 {
+		var spec strings.Builder
+		spec.WriteString("covey: 1\nagents: {a: {use: command, command: [cat]}}\nlead: a\nteammates:\n")
+		for i := range n {
+			fmt.Fprintf(&spec, "  m%d: {agent: a}\n", i)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := Parse("team.yaml", []byte(spec.String())); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	few, many := taken(100), taken(800)
+	if many > 16*few {
+		t.Errorf("reading 800 teammates takes %d bytes, and 100 take %d", many, few)
+	} else {
+		t.Logf("%d and %d bytes", few, many)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
@@ -49,8 +50,9 @@ func (q *Queue) proven(ctx context.Context, m tasks.Merge) []hints.Hint {
 var errLater = errors.New("there is other work to do")
 
 // prove runs the tests of the spec on parts of the work that waits for a person, one piece after another.
-// Unless all is set, it ends as soon as there is something else to do, and goes on when it is called again.
-func (d *Merger) prove(ctx context.Context, all bool) error {
+// Unless last is set, it ends as soon as there is something else to do, and goes on when it is called again.
+// With last the run ends after it, which proofTime bounds for all work together; the next run goes on.
+func (d *Merger) prove(ctx context.Context, last bool) error {
 	gates := d.deps.Team().Tests
 	if len(gates) == 0 {
 		return nil
@@ -59,22 +61,30 @@ func (d *Merger) prove(ctx context.Context, all bool) error {
 	if err != nil {
 		return fmt.Errorf("run tests on parts of work: %w", err)
 	}
+	trying := ctx
+	if last {
+		var cancel context.CancelFunc
+		trying, cancel = context.WithTimeout(ctx, proofTime)
+		defer cancel()
+	}
+	var failed []error
 	for _, m := range merges {
 		if !m.State.Stands() {
 			continue
 		}
-		switch err := d.proveOne(ctx, m, gates, all); {
-		case errors.Is(err, errLater), ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("run tests on parts of %s: %w", m.Branch, err)
+		err := d.proveOne(trying, m, gates, last)
+		if errors.Is(err, errLater) || trying.Err() != nil {
+			break
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("run tests on parts of %s: %w", m.Branch, err))
 		}
 	}
-	return d.hint(ctx)
+	return errors.Join(append(failed, d.hint(ctx))...)
 }
 
 // proveOne is prove for one piece of work.
-func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Handler, all bool) error {
+func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Handler, last bool) error {
 	var p proof
 	if err := tasks.ReadValue(ctx, d.deps.Store, proofKey(m), &p); err != nil {
 		return err
@@ -96,13 +106,19 @@ func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Hand
 			return known, nil
 		case len(p.Ran) >= mostProofs || p.Took >= proofTime:
 			return hints.Untried, nil
-		case !all && len(d.woken) > 0:
-			return hints.Untried, errLater
 		}
-		began := d.deps.Clock.Now()
-		result, err := d.tries(ctx, m, gates, edits)
-		if err == nil {
-			p.Ran[name], p.Took = result, p.Took+d.deps.Clock.Now().Sub(began)
+		began, result := d.deps.Clock.Now(), hints.Untried
+		err := d.interruptibly(ctx, proofTime-p.Took, last, func(ctx context.Context) (err error) {
+			result, err = d.tries(ctx, m, gates, edits)
+			return err
+		})
+		late := errors.Is(err, errTooLong)
+		if err == nil || late {
+			p.Took += d.deps.Clock.Now().Sub(began)
+			if late { // a condition that is turned can make a loop endless
+				result, p.Took = hints.Untried, proofTime
+			}
+			p.Ran[name] = result
 			err = d.deps.Store.Put(ctx, proofKey(m), texts.Encode(p))
 		}
 		return result, err
@@ -122,6 +138,35 @@ func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Hand
 	p.Done = true
 	delete(d.hinted, m.ID+" "+m.Commit) // there is more to be told
 	return d.deps.Store.Put(ctx, proofKey(m), texts.Encode(p))
+}
+
+// errTooLong means that a trial took all the time that was left.
+var errTooLong = errors.New("there is no time left")
+
+// interruptibly calls do, which ends with errTooLong after a limit and, unless last is set, with errLater as soon as
+// there is other work to do: a person who merges must not wait for a trial.
+func (d *Merger) interruptibly(ctx context.Context, limit time.Duration, last bool, do func(context.Context) error) error {
+	ctx, expire := context.WithTimeoutCause(ctx, limit, errTooLong)
+	defer expire()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel(nil)
+	if !last {
+		watch.Go(func() {
+			select {
+			case <-d.woken:
+				cancel(errLater)
+				d.wake() // Serve has to see it, too
+			case <-ctx.Done():
+			}
+		})
+	}
+	err := do(ctx)
+	if ctx.Err() != nil { // no result of it counts
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // tries runs tests on a piece of work with edits.

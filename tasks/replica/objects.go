@@ -23,7 +23,8 @@ const objectWait = time.Minute
 
 // jetObjects is an object store of JetStream. The subject of an object's parts follows from its name, so
 // that those of one which was never finished are found, and each part is sent until it is stored, once.
-// Objects are read without a consumer, for the reason that readBatch has.
+// The servers know an id for two minutes, longer than objectWait, also of what was removed meanwhile; so no
+// name may be used again. Objects are read without a consumer, for the reason that readBatch has.
 type jetObjects struct {
 	*jetStream // what the objects are stored in
 	bucket     string
