@@ -128,22 +128,24 @@ func shownRead(response json.RawMessage) (agent.ToolResult, error) {
 // openRegular opens a regular file for reading. Reading anything else, such as a named
 // pipe, could block for ever.
 func openRegular(s spot) (*os.File, fs.FileInfo, error) {
-	info, err := s.root.Lstat(s.name)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case info.IsDir():
-		return nil, nil, errIsDir
-	case !info.Mode().IsRegular():
-		return nil, nil, errNotRegular
-	}
-	f, err := s.root.Open(s.name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) { // a link has taken its place
+	for range 100 { // another member may put a new file in its place, a program a link
+		info, err := s.root.Lstat(s.name)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case info.IsDir():
+			return nil, nil, errIsDir
+		case !info.Mode().IsRegular():
+			return nil, nil, errNotRegular
+		}
+		f, err := s.root.Open(s.name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if now, err := f.Stat(); err == nil && os.SameFile(info, now) {
+			return f, info, nil
+		}
 		f.Close()
-		return nil, nil, errNotRegular
 	}
-	return f, info, nil
+	return nil, nil, errChanged
 }
