@@ -144,7 +144,7 @@ func endTable(members []orchestrator.MemberEnding) *term.Table {
 		}),
 		term.Text("TURNS", func(m member) string { return fmt.Sprint(m.Turns) }),
 		term.Text("PASSES", func(m member) string { return fmt.Sprint(m.Passes) }),
-		term.Text("COMPLETED", func(m member) string {
+		term.Text("TASKS DONE", func(m member) string {
 			completed := slices.Clone(m.Completed)
 			slices.SortFunc(completed, func(x, y string) int { return taskNumber(x) - taskNumber(y) })
 			return strings.Join(completed, ", ")

@@ -102,9 +102,9 @@ All of it.
 crew: all work is done · done 12 of 13 · 1m23s
 2 pieces of work merged into main (0123456789)
 
-MEMBER  AGENT           STATE            TURNS  PASSES  COMPLETED  REFUSALS  TOKENS
-lead    builtin/script  idle             2      7       -          0         0
-ana     builtin/script  needs attention  4      19      2, 9, 10   3         12345
+MEMBER  AGENT           STATE            TURNS  PASSES  TASKS DONE  REFUSALS  TOKENS
+lead    builtin/script  idle             2      7       -           0         0
+ana     builtin/script  needs attention  4      19      2, 9, 10    3         12345
 ! ana: 8 refusals in a row
 ! ana: 3 hooks failed open: ./gone.sh (exit 127) ×3
   covey hooks doctor tells why
