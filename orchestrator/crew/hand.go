@@ -57,12 +57,7 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 // handClaim claims a ready task for an idle member. If another member has claimed it
 // already, the next round finds other work.
 func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
-	by := s.Member.Actor()
-	terms := d.c.deps.Board.TermsOf(s.Member.Name)
-	err := s.Act(ctx, func() (err error) {
-		t, err = d.c.deps.Store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.Member.Name, Max: terms.Max, Skills: terms.Skills})
-		return err
-	})
+	t, err := d.c.deps.Board.Claim(ctx, teamtools.Actor{Actor: s.Member.Actor()}, t.ID, s.Member.Name)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
 			return err
