@@ -156,7 +156,7 @@ func TestNeverTheMainThread(t *testing.T) {
 		if _, err := run(t, b, "", "true"); err != nil {
 			t.Fatal(err)
 		}
-		err := onOwnThread(func() error {
+		err := <-onOwnThread(func() error {
 			if unix.Gettid() == unix.Getpid() {
 				return errors.New("on the main thread")
 			}

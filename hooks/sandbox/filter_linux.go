@@ -114,9 +114,52 @@ func (b *Box) filter() []instruction {
 	}
 	each([]uint32{unix.SYS_SOCKET}, b.sockets()...)
 	slices.SortFunc(calls, func(a, b call) int { return cmp.Compare(a.number, b.number) })
-	return slices.Concat([]instruction{
+	return shorten(slices.Concat([]instruction{
 		{Code: load, K: arch}, {Code: ifEqual, Jt: 1, K: auditArch[runtime.GOARCH]}, answer(unknown), {Code: load, K: number},
-	}, when(ifAtLeast, x32Calls, answer(unknown)), search(calls))
+	}, when(ifAtLeast, x32Calls, answer(unknown)), search(calls)))
+}
+
+// shorten lets all jumps to equal answers lead to one at the end, and leaves out what is not reached any more: the kernel
+// compiles a filter for each program that gets it.
+func shorten(f []instruction) (short []instruction) {
+	answers := map[uint32]int{}
+	for _, i := range f {
+		if _, known := answers[i.K]; i.Code == answer(0).Code && !known {
+			answers[i.K] = len(f)
+			f = append(f, i)
+		}
+	}
+	follow := func(to int) int {
+		if f[to].Code == answer(0).Code {
+			return answers[f[to].K]
+		}
+		return to
+	}
+	jumps := func(i int) bool { return f[i].Code&0x7 == unix.BPF_JMP }
+	reached, place := make([]bool, len(f)), make([]int, len(f))
+	reached[0] = true
+	for i, n := 0, 0; i < len(f); i++ {
+		place[i] = n
+		switch {
+		case !reached[i]:
+			continue
+		case jumps(i):
+			reached[follow(i+1+int(f[i].Jt))], reached[follow(i+1+int(f[i].Jf))] = true, true
+		case f[i].Code != answer(0).Code:
+			reached[i+1] = true
+		}
+		n++
+	}
+	for i, step := range f {
+		if jumps(i) {
+			step.Jt = uint8(place[follow(i+1+int(f[i].Jt))] - place[i] - 1)
+			step.Jf = uint8(place[follow(i+1+int(f[i].Jf))] - place[i] - 1)
+		}
+		if reached[i] {
+			short = append(short, step)
+		}
+	}
+	return short
 }
 
 // search finds the loaded number among sorted calls, and allows others. The kernel runs a filter once

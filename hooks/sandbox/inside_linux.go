@@ -136,7 +136,10 @@ func (c channel) becomeProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := restrict(rules, b.filter()); err != nil {
+	if err := filterThread(b.filter()); err != nil {
+		return err
+	}
+	if err := ruleThread(rules); err != nil {
 		return err
 	}
 	if err := c.tell(wordBoxed, nil); err != nil || len(args) == 0 {

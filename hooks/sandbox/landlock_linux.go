@@ -102,18 +102,23 @@ func allow(rules *os.File, path string, access uint64) error {
 const keptByRoot = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_FSETID | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 
-// restrict restricts the calling thread by rules of landlock and a filter of system calls, for ever.
-func restrict(rules *os.File, program []instruction) error {
+// ruleThread restricts the calling thread by rules of landlock, for ever. It needs filterThread before.
+func ruleThread(rules *os.File) error {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, rules.Fd(), 0, 0); errno != 0 {
+		return fmt.Errorf("restrict by landlock: %w", errno)
+	}
+	runtime.KeepAlive(rules)
+	return nil
+}
+
+// filterThread takes from the calling thread new privileges, capabilities, and the system calls that a filter refuses, for ever.
+func filterThread(program []instruction) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no-new-privs: %w", err)
 	}
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, rules.Fd(), 0, 0); errno != 0 {
-		return fmt.Errorf("restrict by landlock: %w", errno)
-	}
-	runtime.KeepAlive(rules)
 	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&filter)))
 	runtime.KeepAlive(program)

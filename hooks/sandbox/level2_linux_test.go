@@ -159,7 +159,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := probeUnder(t, func(start func() error) error {
-				return onOwnThread(func() error {
+				return <-onOwnThread(func() error {
 					if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 						return err
 					}
@@ -185,10 +185,10 @@ func TestRefused(t *testing.T) {
 	t.Run("box", func(t *testing.T) {
 		dir := t.TempDir()
 		b := box(t, at(t, Files), Policy{Read: []string{testkit.Binary(t)}}, dir)
-		rules, filter, err := b.prepare()
+		rules, err := b.rules()
 		testkit.Must(t, err)
 		out := probeUnder(t, func(start func() error) error {
-			return onOwnThread(func() error { return errors.Join(restrict(rules, filter), start()) })
+			return <-onOwnThread(func() error { return errors.Join(filterThread(b.filter()), ruleThread(rules), start()) })
 		})
 		if !strings.Contains(out, level1) || !strings.Contains(out, "fork/exec /proc/self/exe: operation not permitted") ||
 			!strings.Contains(out, "inside: Permission denied\n") {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,17 +20,25 @@ func (b *Box) start(cmd *exec.Cmd) (*Session, error) {
 	if b.level == Mounts {
 		return b.startInside(cmd)
 	}
-	rules, filter, err := b.prepare()
-	if err != nil {
-		return nil, err
-	}
-	err = onOwnThread(func() error {
-		if err := restrict(rules, filter); err != nil {
+	b.ready.once.Do(func() { b.ready.filter = b.filter() })
+	// A filter takes about as long as looking for changes of what is granted, so both are done at once.
+	ruled := make(chan *os.File, 1)
+	started := onOwnThread(func() error {
+		if err := filterThread(b.ready.filter); err != nil {
+			return err
+		}
+		rules := <-ruled
+		if rules == nil {
+			return nil // there are no rules, and so no start
+		}
+		if err := ruleThread(rules); err != nil {
 			return err
 		}
 		return cmd.Start()
 	})
-	if err != nil {
+	rules, err := b.rules()
+	ruled <- rules
+	if err := errors.Join(err, <-started); err != nil {
 		return nil, err
 	}
 	if err := b.limit(cmd.Process.Pid); err != nil {
@@ -43,33 +52,32 @@ func (b *Box) start(cmd *exec.Cmd) (*Session, error) {
 // prepared is what starts of programs at level 1 have in common, because making it takes as long as all
 // else that they cost.
 type prepared struct {
-	mu     sync.Mutex
+	once   sync.Once
 	filter []instruction
-	rules  *os.File
-	ruled  []inode // what the paths of the policy led to when the rules were made
+
+	mu    sync.Mutex
+	rules *os.File
+	ruled []inode // what the paths of the policy led to when the rules were made
 }
 
 // inode identifies a file; the zero value is none. As long as a rule names it, its number is not used
 // again.
 type inode struct{ device, number uint64 }
 
-// prepare returns rules and a filter of the policy. The rules are the last ones, unless a path leads to
-// another file now.
-func (b *Box) prepare() (rules *os.File, filter []instruction, err error) {
+// rules returns rules of the policy: the last ones, unless a path leads to another file now.
+func (b *Box) rules() (*os.File, error) {
 	now := b.inodes()
 	b.ready.mu.Lock()
 	defer b.ready.mu.Unlock()
-	if b.ready.filter == nil {
-		b.ready.filter = b.filter()
-	}
 	if b.ready.rules == nil || !slices.Equal(now, b.ready.ruled) {
 		// The last rules are closed when nothing uses them any more.
-		if rules, err = b.ruleset(); err != nil {
-			return nil, nil, err
+		rules, err := b.ruleset()
+		if err != nil {
+			return nil, err
 		}
 		b.ready.rules, b.ready.ruled = rules, now
 	}
-	return b.ready.rules, b.ready.filter, nil
+	return b.ready.rules, nil
 }
 
 // inodes returns what the paths of the policy lead to now.
@@ -86,20 +94,21 @@ func (b *Box) inodes() (all []inode) {
 	return all
 }
 
-// onOwnThread runs f on a thread that runs nothing else and ends after it. It is never the main
-// thread: that one cannot end, and would stay as f leaves it, as the leader of this process.
-func onOwnThread(f func() error) error {
-	done := make(chan error)
+// onOwnThread runs f on a thread that runs nothing else and ends after it, and sends what f returns. It is not
+// kept for another f: programs that it started are in its landlock domain, and by a signal to it could kill this process. It is
+// never the main thread: that one cannot end, and would stay as f leaves it, as the leader of this process.
+func onOwnThread(f func() error) <-chan error {
+	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked, so that the thread ends with this goroutine
 		if unix.Gettid() == unix.Getpid() {
 			defer runtime.UnlockOSThread() // held until another thread has run f
-			done <- onOwnThread(f)
+			done <- <-onOwnThread(f)
 			return
 		}
 		done <- f()
 	}()
-	return <-done
+	return done
 }
 
 // limit sets the limits of a process that has started.
