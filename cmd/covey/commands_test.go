@@ -47,7 +47,7 @@ func TestFindParent(t *testing.T) {
 			t.Errorf("%s=%s: found a parent", readyVariable, value)
 		}
 	}
-	(*parent)(nil).ready() // must not fail
+	(*parent)(nil).ready(isUp) // must not fail
 }
 
 // TestParentHears: the word goes through the descriptor once, and the variable
@@ -59,9 +59,9 @@ func TestParentHears(t *testing.T) {
 	}
 	defer read.Close()
 	p := &parent{write}
-	p.ready()
+	p.ready(isUp)
 	buf := make([]byte, 16)
-	if n, err := read.Read(buf); err != nil || string(buf[:n]) != "up\n" {
+	if n, err := read.Read(buf); err != nil || string(buf[:n]) != isUp {
 		t.Errorf("heard %q (%v)", buf[:n], err)
 	}
 	if n, err := read.Read(buf); err == nil || n != 0 {

@@ -60,14 +60,10 @@ func startDetached(ctx context.Context, env *cli.Env, team *configs.Team, f upFl
 	if err != nil {
 		return err
 	}
-	if up(ctx) {
-		state := "is up"
-		if f.standby {
-			state = "is up or stands by"
-		}
+	if state := up(ctx); state != "" {
 		out.Printf("%s %s (process %d)\n  look:  covey attach --team %s\n  stop:  covey down --team %s\n  log:   %s\n",
 			team.Name, state, child.Process.Pid, team.Name, team.Name, term.PlainLine(path))
-		if f.web != "" {
+		if f.web != "" && state == isUp {
 			url, err := web.AddressOf(ctx, place)
 			if err != nil {
 				return errors.Join(err, child.Process.Release())
@@ -120,10 +116,16 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 	return args
 }
 
-// startBackground starts the program with its output in log. up waits until the team
-// is up (true) or the program has ended (false). The program has a session of its
+// What a program in the background tells its parent. The parent prints it after the team's name.
+const (
+	isUp     = "is up"
+	standsBy = "stands by"
+)
+
+// startBackground starts the program with its output in log. up waits until the program
+// tells its state, or has ended (""). The program has a session of its
 // own, no terminal and no standard input, so closing the window does not affect it.
-func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Context) bool, error) {
+func startBackground(log *os.File, args []string) (child *exec.Cmd, up func(context.Context) string, err error) {
 	bin, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -132,7 +134,7 @@ func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Conte
 	if err != nil {
 		return nil, nil, err
 	}
-	child := exec.Command(bin, args...)
+	child = exec.Command(bin, args...)
 	child.Stdout, child.Stderr = log, log
 	child.SysProcAttr = proc.OwnSession() // it must survive the terminal
 	child.ExtraFiles = []*os.File{write}
@@ -146,12 +148,12 @@ func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Conte
 	if err != nil {
 		return nil, nil, errors.Join(err, read.Close())
 	}
-	return child, func(ctx context.Context) bool {
+	return child, func(ctx context.Context) string {
 		stop := context.AfterFunc(ctx, func() { read.Close() })
 		defer stop()
 		defer read.Close()
-		n, _ := read.Read(make([]byte, 1)) // 0 at io.EOF: it has ended
-		return n > 0
+		state, _ := io.ReadAll(read) // nothing: it has ended
+		return string(state)
 	}, nil
 }
 
@@ -210,11 +212,12 @@ func findParent() *parent {
 	return &parent{os.NewFile(uintptr(fd), "ready")}
 }
 
-// ready tells the parent that the team is up, or stands by; only the first call counts. A parent that was interrupted does not read it. If the program ends
-// before, the closed pipe tells the parent. p may be nil.
-func (p *parent) ready() {
+// ready tells the parent that the team is up, or that this program stands by; only the first call
+// counts. A parent that was interrupted does not read it. If the program ends before, the closed
+// pipe tells the parent. p may be nil.
+func (p *parent) ready(state string) {
 	if p != nil {
-		_, _ = p.pipe.WriteString("up\n")
+		_, _ = p.pipe.WriteString(state)
 		_ = p.pipe.Close()
 	}
 }

@@ -121,21 +121,21 @@ func (r *teamRun) onUp(state.Place) {
 		r.board.Up()
 	}
 	if r.page == nil {
-		r.parent.ready()
+		r.parent.ready(isUp)
 		return
 	}
 	r.reading.Go(func() {
 		if err := r.page.Announce(context.Background()); err != nil {
 			r.warn("covey web --url will not know the page of this team: " + err.Error())
 		}
-		r.parent.ready()
+		r.parent.ready(isUp)
 	})
 }
 
 // onWait is called when the team cannot be reached yet, because another host runs it.
 func (r *teamRun) onWait(why string) {
 	r.warn(why)
-	r.parent.ready()
+	r.parent.ready(standsBy)
 }
 
 // showPage serves the page of the team, if there is one, until hide. Its address has a token,
