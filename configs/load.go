@@ -100,7 +100,7 @@ func (w specFiles) resolver(opts Options) (*resolver, error) {
 	d := yaml.NewDecoder(w.name, w.spec)
 	r := &resolver{Files: yaml.Files{Decoder: d, Dir: filepath.Dir(file)}, opts: opts, file: file, writable: proc.Writable}
 	if w.over != nil {
-		d.Override(yaml.OverridePath(w.name), w.over)
+		d.Override(yaml.OverridePath(w.name), w.over, "extends") // else anybody could take off the policy
 		r.over = yaml.OverridePath(file)
 	}
 	return r, nil

@@ -3,6 +3,7 @@ package configs
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,18 @@ keep: true
 		t.Errorf("tasks %+v", team.Tasks)
 	case filepath.Base(team.Override) != "team.override.yaml":
 		t.Errorf("override %q", team.Override)
+	}
+}
+
+// TestOverrideOfAPolicy: an override takes off no policy that the spec extends.
+func TestOverrideOfAPolicy(t *testing.T) {
+	dir := testkit.Files(t, map[string]string{"p.yaml": teamPolicy, "demo.yaml": "steps: []\n", "team.yaml": fmt.Sprintf(policySpecText, pinned("p.yaml", teamPolicy))})
+	for _, text := range []string{"extends: null\n", "extends: other.yaml\n"} {
+		testkit.Put(t, dir, "team.override.yaml", text)
+		_, err := Load(filepath.Join(dir, "team.yaml"))
+		if err == nil || !strings.Contains(err.Error(), "team.override.yaml:1:1: extends of the spec holds (team.yaml:2), and nothing here can replace it") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

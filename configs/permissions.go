@@ -29,6 +29,8 @@ type Permissions struct {
 	// Mandatory are those of Ask and Deny that must be checked before a call runs. A spec
 	// is refused if the member's agent can only report calls afterwards.
 	Mandatory []string
+	// Held are those of Ask and Deny that a policy has: no hook of a workspace can lift them.
+	Held []string
 	// Unreadable describes entries of settings files that were to forbid something but
 	// cannot be parsed. A team does not start with such entries.
 	Unreadable []string

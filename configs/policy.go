@@ -220,6 +220,7 @@ func (x *extension) members() {
 		}
 		for _, list := range []struct{ to, from *[]string }{
 			{&m.Permissions.Ask, &added.Ask}, {&m.Permissions.Deny, &added.Deny}, {&m.Permissions.Mandatory, &added.Mandatory},
+			{&m.Permissions.Held, &added.Ask}, {&m.Permissions.Held, &added.Deny},
 		} {
 			*list.to = append(slices.Clip(*list.to), *list.from...)
 		}
@@ -405,6 +406,7 @@ func (p *policy) within(outer *policy) {
 				outer.line(most))
 		}
 	}
+	p.listsWithin(outer)
 	limits, budget := p.limits, p.budget.Budget
 	for _, key := range limits.tighten(outer.limits) {
 		over(key, p.limitsAt.Lookup(key), outer.limitsAt.Lookup(key))
@@ -419,6 +421,26 @@ func (p *policy) within(outer *policy) {
 	if p.closed.Given() && !p.closed.V && outer.closed.V {
 		p.Fail(p.closed.At.At, "fail_closed is false, and true in the policy that this one extends (%s); remove it", outer.line(outer.closed.At))
 	}
+}
+
+// listsWithin reports what the lists of a policy allow beyond those of the one that it extends.
+func (p *policy) listsWithin(outer *policy) {
+	within := func(list, by *yaml.Node, covers func(most, text string) bool) {
+		most := slices.Collect(by.Texts())
+		for n := range list.Texts() {
+			if by != nil && !slices.ContainsFunc(most, func(m *yaml.Node) bool { return covers(m.Text, n.Text) }) {
+				p.Fail(n.At, "the policy that this one extends does not allow %s (%s); remove it, or write what is allowed there",
+					yaml.Quote(n.Text), outer.line(by))
+			}
+		}
+	}
+	within(p.agents.At, outer.agents.At, func(most, agent string) bool {
+		name, least, _ := strings.Cut(most, ">=")
+		own, version, versioned := strings.Cut(agent, ">=")
+		return own == name && (least == "" || versioned && semver.Compare("v"+version, "v"+least) >= 0)
+	})
+	within(p.models.At, outer.models.At, texts.Wild)
+	within(p.modes.At, outer.modes.At, func(most, mode string) bool { return most == mode })
 }
 
 // policySources returns the hooks of the policies as layers.

@@ -231,10 +231,11 @@ func TestManagedPolicy(t *testing.T) {
 // are its own.
 func TestPolicyOfAPolicy(t *testing.T) {
 	t.Parallel()
-	const outer = "covey-policy: 1\nbudget: {usd: 3}\npermissions: {deny: [WebSearch]}\nlimits: {max_turns: 9}\nsandbox: {level: best}\n"
+	const outer = "covey-policy: 1\nbudget: {usd: 3}\npermissions: {deny: [WebSearch]}\nlimits: {max_turns: 9}\nsandbox: {level: best}\n" +
+		"agents: [builtin, \"claude>=0.100\"]\nmodels: [\"anthropic/*\"]\npermission_modes: [default, plan]\n"
 	inner := func(more string) string { return "covey-policy: 1\nextends: " + pinned("o.yaml", outer) + "\n" + more }
 	spec := strings.NewReplacer("usd: 5", "time: 1h", "max_turns: 12", "max_turns: 5").Replace(policySpecText)
-	team, _, err := extend(t, spec, map[string]string{"o.yaml": outer, "p.yaml": inner("budget: {usd: 2}\n")})
+	team, _, err := extend(t, spec, map[string]string{"o.yaml": outer, "p.yaml": inner("budget: {usd: 2}\nagents: [builtin, \"claude>=0.101\"]\nmodels: [anthropic/claude-*]\npermission_modes: [default]\n")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,15 +243,20 @@ func TestPolicyOfAPolicy(t *testing.T) {
 		t.Errorf("budget %+v, limits %+v, rules %+v", team.Budget, team.Teammates[0].Limits, team.Lead.Permissions)
 	}
 	for more, want := range map[string]string{
-		"budget: {usd: 4}\n":             "p.yaml:3:15: usd is 4, and the policy that this one extends allows 3 at most (o.yaml:2)",
-		"sandbox: {level: off}\n":        "p.yaml:3:18: the sandbox level is off, and the policy that this one extends demands best at least (o.yaml:5)",
-		"budgets: {usd: 1}\n":            "p.yaml:3:1: unknown key \"budgets\"; write budget",
-		"agents: [cluade]\n":             "p.yaml:3:10: there is no agent \"cluade\"",
-		"agents: [builtin>=1]\n":         "p.yaml:3:10: covey does not know the versions of builtin",
-		"agents: [claude>=x]\n":          "p.yaml:3:10: \"x\" is no version",
-		"permissions: {allow: [Bash]}\n": "unknown key \"allow\"",
-		"gates: {task: [./gone.sh]}\n":   "p.yaml:3:16: the gate's program",
-		"hooks: {PreToolUs: []}\n":       "p.yaml:3:9: unknown event",
+		"budget: {usd: 4}\n":                 "p.yaml:3:15: usd is 4, and the policy that this one extends allows 3 at most (o.yaml:2)",
+		"agents: [builtin, codex]\n":         "p.yaml:3:19: the policy that this one extends does not allow \"codex\" (o.yaml:6)",
+		"agents: [claude>=0.99]\n":           "p.yaml:3:10: the policy that this one extends does not allow \"claude>=0.99\" (o.yaml:6)",
+		"agents: [claude]\n":                 "p.yaml:3:10: the policy that this one extends does not allow \"claude\" (o.yaml:6)",
+		"models: [\"anthropic/*\", \"*\"]\n": "p.yaml:3:25: the policy that this one extends does not allow \"*\" (o.yaml:7)",
+		"permission_modes: [dontAsk]\n":      "p.yaml:3:20: the policy that this one extends does not allow \"dontAsk\" (o.yaml:8)",
+		"sandbox: {level: off}\n":            "p.yaml:3:18: the sandbox level is off, and the policy that this one extends demands best at least (o.yaml:5)",
+		"budgets: {usd: 1}\n":                "p.yaml:3:1: unknown key \"budgets\"; write budget",
+		"agents: [cluade]\n":                 "p.yaml:3:10: there is no agent \"cluade\"",
+		"agents: [builtin>=1]\n":             "p.yaml:3:10: covey does not know the versions of builtin",
+		"agents: [claude>=x]\n":              "p.yaml:3:10: \"x\" is no version",
+		"permissions: {allow: [Bash]}\n":     "unknown key \"allow\"",
+		"gates: {task: [./gone.sh]}\n":       "p.yaml:3:16: the gate's program",
+		"hooks: {PreToolUs: []}\n":           "p.yaml:3:9: unknown event",
 	} {
 		if _, _, err := extend(t, spec, map[string]string{"o.yaml": outer, "p.yaml": inner(more)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s%v\nwant %s", more, err, want)

@@ -462,6 +462,10 @@ func permissionsOf(m configs.Member, settings configs.Permissions, spec string) 
 	p.Allow = parse(m.Permissions.Allow, settings.Allow)
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)
 	p.Deny = parse(m.Permissions.Deny, settings.Deny, launch.Withheld(m))
+	p.Held = parse(m.Permissions.Held)
+	for _, mode := range m.Modes {
+		p.Modes = append(p.Modes, string(mode))
+	}
 	return p, errors.Join(errs...)
 }
 

@@ -117,7 +117,14 @@ type asking struct {
 func (p permitter) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) (denial, who string) {
 	byHook, asker := a.ruling.By == "hook", p.asker()
 	if !byHook || asker != nil {
-		if denial, decided := p.request(ctx, a.tool, a.ruling, call); decided {
+		asked := *call
+		denial, decided := p.request(ctx, a.tool, a.ruling, &asked)
+		held, isHeld := permission.ForbiddenBy(p.at.t.opts.Rights.Now().Held, p.callOf(*call))
+		switch {
+		case decided && denial == "" && isHeld:
+			p.at.warn("a PermissionRequest hook allowed %s, but the policy's rule %s asks a person", call.Name, held)
+		case decided:
+			*call = asked
 			return denial, "hook"
 		}
 	}

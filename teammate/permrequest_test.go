@@ -81,6 +81,34 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 	}
 }
 
+// TestPermissionRequestAgainstPolicy: a yes of a hook is no person's to a rule that a policy has, and lifts neither
+// such rules nor the modes that the policy leaves.
+func TestPermissionRequestAgainstPolicy(t *testing.T) {
+	lift := `,"updatedPermissions":[{"type":"removeRules","rules":[{"toolName":"Bash","ruleContent":"echo *"}],"behavior":"ask","destination":"session"},` +
+		`{"type":"replaceRules","rules":[],"behavior":"deny","destination":"session"},` +
+		`{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`
+	yes := requested("allow", "", lift)
+	yes.UpdatedInput = json.RawMessage(`{"command":"true"}`)
+	r := asksBash(t, yes, "echo 1", "rm x", "ls")
+	held := ruleList(t, "Bash(echo *)", "Bash(rm *)")
+	r.opts.Rights = permission.NewRights(permission.Policy{
+		Ask: append(ruleList(t, "Bash(echo 1)"), held[0]), Deny: held[1:], Held: held, Modes: []string{permission.ModeDefault},
+	}, nil)
+	person := &asker{yes: true, by: "person"}
+	r.opts.Asker = person
+	r.mustRun(t)
+	equal(t, "asked", len(person.asked), 2)
+	equal(t, "input", string(r.runner.of(hooks.PostToolUse)[0].Payload.(hooks.PostToolUseInput).ToolInput), `{"command":"echo 1"}`)
+	now := r.opts.Rights.Now()
+	equal(t, "mode", now.EffectiveMode(), permission.ModeDefault)
+	equal(t, "rules", len(now.Ask)+len(now.Deny), 3)
+	var who []string
+	for _, d := range all[events.PermissionDecided](r.journal) {
+		who = append(who, d.By)
+	}
+	equal(t, "decided", strings.Join(who, " "), "person rule person")
+}
+
 // A no tells the model why, and may end the turn at once.
 func TestPermissionRequestDenies(t *testing.T) {
 	for more, end := range map[string]string{``: events.EndCompleted, `,"interrupt":true`: events.EndAbortedTools} {

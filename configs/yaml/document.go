@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/goccy/go-yaml/lexer"
 )
@@ -76,8 +77,9 @@ func (d *Document) source(at Position) (*source, Position) {
 
 // Override merges a second file over the document: mappings key by key, all other
 // values are replaced. Its problems have its own name and lines. A file that holds
-// only comments changes nothing. Override may be called once, before d.Root is used.
-func (d *Document) Override(name string, data []byte) {
+// only comments changes nothing. It cannot change the top-level keys fixed if the document has them.
+// Override may be called once, before d.Root is used.
+func (d *Document) Override(name string, data []byte, fixed ...string) {
 	over := Parse(name, data)
 	if over.Root == nil && len(over.Problems) == 1 && over.Problems[0].Message == d.src.empty() {
 		return
@@ -89,6 +91,12 @@ func (d *Document) Override(name string, data []byte) {
 	if over.Root.Kind != MappingKind {
 		d.Problems = append(d.Problems, over.Problem(over.Root.At, "the override must be a mapping with keys of a spec"))
 		return
+	}
+	for _, key := range fixed {
+		if own, is := d.Root.Entry(key), over.Root.Entry(key); own.Key != nil && is.Key != nil {
+			d.Problems = append(d.Problems, over.Problem(is.Key.At, fmt.Sprintf("%s of the spec holds (%s:%d), and nothing here can replace it; remove it",
+				key, filepath.Base(d.src.name), own.Key.At.Line)))
+		}
 	}
 	d.over = over.src
 	over.Root.shift(len(d.src.lines))

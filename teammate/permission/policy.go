@@ -15,6 +15,11 @@ type Policy struct {
 	Allow []rules.Rule
 	Ask   []rules.Rule
 	Deny  []rules.Rule
+	// Held are those of Ask and Deny that only a person can answer and that no hook can remove, because a policy
+	// that the spec extends has them.
+	Held []rules.Rule
+	// Modes are those that hooks can give; nil: all.
+	Modes []string
 	// ByFlags means that `covey run` writes the spec from its flags, so that a person changes those.
 	ByFlags bool
 }

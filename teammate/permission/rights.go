@@ -71,7 +71,9 @@ func (r *Rights) Change(u hooks.PermissionUpdate) (added []string, err error) {
 	case "addRules", "replaceRules", "removeRules":
 		err = r.changeRules(u)
 	case "setMode":
-		err = r.setMode(u.Mode)
+		if err = fmt.Errorf("a policy does not allow the mode %s", u.Mode); r.p.Modes == nil || slices.Contains(r.p.Modes, u.Mode) {
+			err = r.setMode(u.Mode)
+		}
 	case "addDirectories", "removeDirectories":
 		added, err = r.changeFolders(u)
 	default:
@@ -83,7 +85,7 @@ func (r *Rights) Change(u hooks.PermissionUpdate) (added []string, err error) {
 	return added, err
 }
 
-// changeRules changes the list of rules that u names.
+// changeRules changes the list of rules that u names. Those that are held stay.
 func (r *Rights) changeRules(u hooks.PermissionUpdate) error {
 	lists := map[string]*[]rules.Rule{"allow": &r.p.Allow, "ask": &r.p.Ask, "deny": &r.p.Deny}
 	list := lists[u.Behavior]
@@ -102,10 +104,11 @@ func (r *Rights) changeRules(u hooks.PermissionUpdate) error {
 	case "addRules":
 		*list = slices.Concat(*list, changed)
 	case "replaceRules":
-		*list = changed
+		held := slices.DeleteFunc(slices.Clone(*list), func(old rules.Rule) bool { return !hasRule(r.p.Held, old) })
+		*list = append(held, changed...)
 	default:
 		*list = slices.DeleteFunc(slices.Clone(*list), func(old rules.Rule) bool {
-			return slices.ContainsFunc(changed, func(gone rules.Rule) bool { return gone.String() == old.String() })
+			return hasRule(changed, old) && !hasRule(r.p.Held, old)
 		})
 	}
 	return nil
@@ -155,6 +158,7 @@ func (r *Rights) Reconfigure(was, now Policy) {
 	r.p.Allow = rebase(r.p.Allow, was.Allow, now.Allow)
 	r.p.Ask = rebase(r.p.Ask, was.Ask, now.Ask)
 	r.p.Deny = rebase(r.p.Deny, was.Deny, now.Deny)
+	r.p.Held, r.p.Modes = now.Held, now.Modes
 }
 
 // rebase returns now with the rules that have adds to was, and without those that it lacks.
