@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hints"
 )
 
@@ -199,7 +200,7 @@ func (r *gateRules) gatePrograms(t *Team, s *gatesSpec) {
 // workspace does not have, or returns "".
 func (t *Team) CopyMayHave(path string) string {
 	switch {
-	case path == "" || !Within(t.Workspace, path):
+	case path == "" || !texts.Within(t.Workspace, path):
 		return ""
 	case len(t.Worktree.Setup) > 0:
 		return "worktree.setup"

@@ -61,17 +61,11 @@ func parsePolicyRef(text, dir string) (PolicyRef, error) {
 	if err != nil {
 		return ref, err
 	}
-	way := digestOf(data)
+	way := texts.Digest(data)
 	if !pinned {
 		return ref, fmt.Errorf("it does not name the policy's content; write %s%s%s", where, digestMark, way)
 	}
 	return ref, fmt.Errorf("its digest must be 64 hexadecimal digits; write %s%s%s", where, digestMark, way)
-}
-
-// digestOf returns a digest as a reference has it.
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // managedPolicy is the name of the file of an administrator that all teams of a machine keep to.
@@ -89,7 +83,7 @@ func ManagedPolicies(folders []string) (list []PolicyRef, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("the policy of this machine %s cannot be read: %s; ask its administrator", path, texts.Cause(err))
 		}
-		list = append(list, PolicyRef{Where: path, SHA256: digestOf(data)})
+		list = append(list, PolicyRef{Where: path, SHA256: texts.Digest(data)})
 	}
 	return list, nil
 }
@@ -116,7 +110,7 @@ func (p PolicyRef) read() ([]byte, error) {
 	kept := ""
 	if cache, err := os.UserCacheDir(); err == nil && p.isURL() {
 		kept = filepath.Join(cache, "covey", "policies", p.SHA256+".yaml")
-		if data, err := texts.ReadStart(kept, yaml.MaxSize+1); err == nil && digestOf(data) == p.SHA256 {
+		if data, err := texts.ReadStart(kept, yaml.MaxSize+1); err == nil && texts.Digest(data) == p.SHA256 {
 			return data, nil
 		}
 	}
@@ -124,7 +118,7 @@ func (p PolicyRef) read() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is := digestOf(data); is != p.SHA256 {
+	if is := texts.Digest(data); is != p.SHA256 {
 		return nil, fmt.Errorf("its content is not the one that is named; if the change is meant, write %s%s%s", p.Where, digestMark, is)
 	}
 	if kept != "" && os.MkdirAll(filepath.Dir(kept), 0o700) == nil {

@@ -238,7 +238,7 @@ func (s Sandbox) beyond(team Sandbox) string {
 	open := func(m sandbox.Mode) int { return slices.Index(openness, cmp.Or(m, sandbox.NetworkOn)) }
 	within := func(paths, granted []string) bool {
 		return !slices.ContainsFunc(paths, func(path string) bool {
-			return !slices.ContainsFunc(granted, func(dir string) bool { return isBelow(path, dir) })
+			return !slices.ContainsFunc(granted, func(dir string) bool { return texts.Within(dir, path) })
 		})
 	}
 	more := func(own, most int64) bool { return most > 0 && (own == 0 || own > most) }
@@ -273,12 +273,6 @@ func isHost(text string) bool {
 	}
 	_, err = path.Match(host, "")
 	return err == nil && host != "" && !strings.ContainsAny(text, "/ ")
-}
-
-// isBelow reports whether a path is a folder, or in it.
-func isBelow(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // sandboxPaths resolves folders of a sandbox, which need not exist yet.
@@ -339,11 +333,11 @@ func tooWide(path string, write bool) string {
 	if err != nil {
 		home = ""
 	}
-	if path == string(filepath.Separator) || home != "" && isBelow(home, path) {
+	if path == string(filepath.Separator) || home != "" && texts.Within(path, home) {
 		return "holds your home, with your keys"
 	}
 	for _, name := range []string{".ssh", ".gnupg", ".aws", ".kube", ".docker", ".claude", ".codex", ".gemini", ".qwen", ".local/state/covey"} {
-		if home != "" && write && isBelow(path, filepath.Join(home, name)) {
+		if home != "" && write && texts.Within(filepath.Join(home, name), path) {
 			return "is where programs of yours keep what they trust"
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // ScriptFiles lists the files of the workspace that a line runs.
@@ -33,7 +34,7 @@ func (p ScriptPlace) Line(line, cwd string) ScriptFiles {
 	if err != nil {
 		read = shell.Args(shellWords(line))
 	}
-	p.newReader(read, resolved(p.Workspace, cwd)).bring(&b)
+	p.newReader(read, texts.Absolute(p.Workspace, cwd)).bring(&b)
 	return b
 }
 
@@ -44,7 +45,7 @@ func (p ScriptPlace) Words(words []string, cwd string) ScriptFiles {
 	for i, word := range words {
 		words[i] = p.filled(word)
 	}
-	p.newReader(shell.Args(words), resolved(p.Workspace, cwd)).bring(&b)
+	p.newReader(shell.Args(words), texts.Absolute(p.Workspace, cwd)).bring(&b)
 	return b
 }
 
@@ -154,7 +155,7 @@ func (p ScriptPlace) addWord(b *ScriptFiles, meanings, dirs []string, is role) {
 // part in folders.
 func (p ScriptPlace) files(meaning string, dirs []string) (files, folders []string) {
 	for _, dir := range dirs {
-		path := resolved(dir, meaning)
+		path := texts.Absolute(dir, meaning)
 		if fixed, _, unknown := strings.Cut(path, string(shell.Unknown)); unknown {
 			if i := strings.LastIndexByte(meaning, '/'); strings.HasPrefix(meaning, string(shell.Unknown)) || i < 0 ||
 				!strings.Contains(fixed, string(filepath.Separator)) {

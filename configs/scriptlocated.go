@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Located returns a command and its arguments, with the programs of the workspace
@@ -49,7 +50,7 @@ type foundWord struct {
 // ./deploy.sh` must check the member's own copy.
 func (p ScriptPlace) found(line *shell.Line) []foundWord {
 	var list []foundWord
-	dirs := line.Resolve("", func(dir string, to shell.Word) string { return resolved(dir, to.Value) })
+	dirs := line.Resolve("", func(dir string, to shell.Word) string { return texts.Absolute(dir, to.Value) })
 	for _, c := range line.Commands {
 		if c.Guessed || len(c.Words) == 0 {
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // MissingProgram is a program of a shell line that cannot run.
@@ -133,7 +134,7 @@ func (p *programs) lookUp(word string, dirs []string) *MissingProgram {
 		}
 		for _, dir := range p.path {
 			// An empty entry means the current directory.
-			if programFault(filepath.Join(resolved(p.place.Workspace, dir), word)) == "" {
+			if programFault(filepath.Join(texts.Absolute(p.place.Workspace, dir), word)) == "" {
 				return nil
 			}
 		}
@@ -141,7 +142,7 @@ func (p *programs) lookUp(word string, dirs []string) *MissingProgram {
 	}
 	var found *MissingProgram
 	for _, dir := range dirs {
-		path := resolved(dir, word)
+		path := texts.Absolute(dir, word)
 		fault := programFault(path)
 		switch {
 		case fault == "" || unknown(path):

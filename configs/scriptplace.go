@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // ScriptPlace describes where the lines of a spec run, and whose files they may name.
@@ -51,24 +53,18 @@ func (p ScriptPlace) Own(word, cwd string) (string, bool) {
 // file.
 func (p ScriptPlace) Brings(path string) bool {
 	for _, dir := range []string{p.Workspace, p.Spec} {
-		if Within(dir, path) {
+		if texts.Within(dir, path) {
 			return true
 		}
 		realDir, err := filepath.EvalSymlinks(dir)
 		if err != nil {
 			continue
 		}
-		if realPath, err := filepath.EvalSymlinks(path); err == nil && Within(realDir, realPath) {
+		if realPath, err := filepath.EvalSymlinks(path); err == nil && texts.Within(realDir, realPath) {
 			return true
 		}
 	}
 	return false
-}
-
-// Within reports whether path lies in dir.
-func Within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // IsProgram reports whether a file is executable or begins with #!.

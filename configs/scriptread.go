@@ -2,11 +2,11 @@ package configs
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // maxMeanings is the maximum number of values of a variable and of folders.
@@ -75,7 +75,7 @@ func (r *reader) folders(index int) []string {
 	dirs := slices.Clone(before)
 	for _, to := range r.meanings(f.To) {
 		for _, dir := range before {
-			if dir = resolved(dir, to); len(dirs) < maxMeanings && !slices.Contains(dirs, dir) {
+			if dir = texts.Absolute(dir, to); len(dirs) < maxMeanings && !slices.Contains(dirs, dir) {
 				dirs = append(dirs, dir)
 			}
 		}
@@ -94,14 +94,6 @@ func (r *reader) allFolders() []string {
 		}
 	}
 	return all
-}
-
-// resolved returns path relative to dir, or path if it is absolute.
-func resolved(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
 }
 
 // unknown reports whether only the shell will know a part of a text.

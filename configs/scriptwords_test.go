@@ -3,6 +3,8 @@ package configs
 import (
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // TestShellWords checks that no file name is lost in punctuation.
@@ -29,7 +31,7 @@ func TestWithin(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/a/b": true, "/a/b/c": true, "/a/bc": false, "/a": false, "/": false, "/a/b/../c": false, "/a/b/..x": true,
 	} {
-		if got := Within("/a/b", path); got != want {
+		if got := texts.Within("/a/b", path); got != want {
 			t.Errorf("%s: %t, want %t", path, got, want)
 		}
 	}

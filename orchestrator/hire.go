@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
@@ -327,8 +328,7 @@ func (h *seatBuilder) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Sk
 	for _, k := range known {
 		// A member in a working copy reads the copy's version of a skill. Where its branch
 		// has none, it gets the workspace's.
-		rel, err := filepath.Rel(h.o.team().Workspace, k.File)
-		if err == nil && filepath.IsLocal(rel) {
+		if rel, ok := texts.Below(h.o.team().Workspace, k.File); ok {
 			own := filepath.Join(workdir.Root(), rel)
 			if _, err := os.Stat(own); err == nil {
 				k.File = own

@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
-	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // maxReminder is how much of a file a model sees again after a compaction, in characters.
@@ -58,7 +57,7 @@ func (run *agentRun) Reminders(ctx context.Context, files []string) []string {
 		})
 		if !r.IsError {
 			list = append(list, "Contents of "+file+" now:\n"+texts.Clip(r.Content, maxReminder))
-			list = append(list, run.u.at.nestedOf(ctx, workspace.Within(t.opts.Workdir.Dir(), file), "compact")...)
+			list = append(list, run.u.at.nestedOf(ctx, texts.Absolute(t.opts.Workdir.Dir(), file), "compact")...)
 		}
 	}
 	return list

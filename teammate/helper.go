@@ -2,11 +2,11 @@ package teammate
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -91,8 +91,7 @@ type helperRole struct {
 // helperID returns the id of a tool call's helper, in the form of recorded hosts. It is
 // derived from the call, so it is unique within a session.
 func helperID(session, call string) string {
-	sum := sha256.Sum256([]byte(session + "\x00" + call))
-	return "a" + hex.EncodeToString(sum[:8])
+	return "a" + texts.Digest(session + "\x00" + call)[:16]
 }
 
 // IsHelperID reports whether id has the form of a helper's.

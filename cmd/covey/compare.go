@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -220,8 +218,7 @@ func (c *comparison) digest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return texts.Digest(text), nil
 }
 
 // runAll makes the runs that have no result. why is why some are still missing; empty: none is, or err says it.

@@ -156,7 +156,7 @@ func (r *testRun) checkRecordings(spec string) error {
 	case n == 0:
 		return cli.Usagef("%s has no recording; covey up --record DIR makes one", folder)
 	}
-	r.env.Out.Printf("%s can be used and committed\n", term.Plural(n, "recording"))
+	r.env.Out.Printf("%s can be used and committed\n", texts.Plural(n, "recording"))
 	return nil
 }
 

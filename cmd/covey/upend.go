@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	facts "github.com/coveyteam/covey/orchestrator/view"
@@ -80,7 +81,7 @@ func turnsLine(n events.TurnCount) string {
 	}
 	line := "turns: " + fmt.Sprint(n.Turns)
 	if n.Completed > 0 {
-		line += fmt.Sprintf(" for %s (%.1f each)", term.Plural(n.Completed, "completed task"), n.PerTask)
+		line += fmt.Sprintf(" for %s (%.1f each)", texts.Plural(n.Completed, "completed task"), n.PerTask)
 	}
 	if n.Empty > 0 {
 		return line + fmt.Sprintf(", %d of them empty", n.Empty)

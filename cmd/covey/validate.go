@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -107,12 +108,12 @@ func addWarnings(env *cli.Env, path string, team *configs.Team, strict bool) err
 // teamSummary describes a spec in a few words, which shows that it was understood as
 // meant.
 func teamSummary(team *configs.Team) string {
-	text := fmt.Sprintf("team %s, %s", team.Name, term.Plural(len(team.Members()), "member"))
+	text := fmt.Sprintf("team %s, %s", team.Name, texts.Plural(len(team.Members()), "member"))
 	if n := len(team.Templates); n > 0 {
-		text += ", " + term.Plural(n, "template")
+		text += ", " + texts.Plural(n, "template")
 	}
 	if n := len(team.Tasks); n > 0 {
-		text += ", " + term.Plural(n, "task")
+		text += ", " + texts.Plural(n, "task")
 	}
 	return text
 }

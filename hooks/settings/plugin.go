@@ -67,7 +67,7 @@ func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
 	}
 	for name, option := range m.Config {
 		if len(option.Default) > 0 && string(option.Default) != "null" {
-			p.Options[name] = OptionText(option.Default)
+			p.Options[name] = texts.TextOf(option.Default)
 		}
 	}
 	before := len(r.warnings)
@@ -251,20 +251,10 @@ func (r *settingsReader) pluginConfigs(raw json.RawMessage) map[string]map[strin
 			out[name] = map[string]string{}
 		}
 		for option, value := range config.Options {
-			out[name][option] = OptionText(value)
+			out[name][option] = texts.TextOf(value)
 		}
 	}
 	return out
-}
-
-// OptionText returns the value of a plugin's option as its hooks get it: a string as it is,
-// any other value as JSON.
-func OptionText(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
 }
 
 // Server is an MCP server of a spec or of a plugin: a program to start, or a URL.

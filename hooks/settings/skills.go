@@ -72,7 +72,7 @@ func readSkill(root, file string) (s Skill, err error) {
 	if err != nil {
 		return s, fmt.Errorf("cannot be read: %s", texts.Cause(err))
 	}
-	if rel, err := filepath.Rel(home, real); err != nil || !filepath.IsLocal(rel) {
+	if !texts.Within(home, real) {
 		return s, fmt.Errorf("is a link to %s, which is outside %s", real, root)
 	}
 	data, fault := ReadPrompt(file)

@@ -15,21 +15,21 @@ func MainInput(input json.RawMessage) string {
 		return string(input)
 	}
 	for _, key := range []string{"command", "file_path", "pattern", "path", "url", "query"} {
-		if text := textOf(fields[key]); text != "" {
+		if text := TextOf(fields[key]); text != "" {
 			return text
 		}
 	}
 	var parts []string
 	for key, raw := range fields {
-		parts = append(parts, fmt.Sprintf("%s=%s", key, textOf(raw)))
+		parts = append(parts, fmt.Sprintf("%s=%s", key, TextOf(raw)))
 	}
 	sort.Strings(parts)
 	return strings.Join(parts, " ")
 }
 
-// textOf returns the text of a JSON string, or the JSON of any other value. A missing
+// TextOf returns the text of a JSON string, or the JSON of any other value. A missing
 // field is empty.
-func textOf(raw json.RawMessage) string {
+func TextOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text

@@ -64,6 +64,14 @@ func Few(names []string, most int) string {
 	return text
 }
 
+// Plural formats a number with a word, which must form its plural with an s.
+func Plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
 // FirstLine returns the first line of s that is not empty, without the space around it.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")

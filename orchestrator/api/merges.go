@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -127,20 +128,12 @@ type LooseWork struct {
 func (l LooseWork) String() string {
 	var parts []string
 	if l.Commits > 0 {
-		parts = append(parts, fmt.Sprintf("%s that no finished task has", counted(l.Commits, "commit")))
+		parts = append(parts, fmt.Sprintf("%s that no finished task has", texts.Plural(l.Commits, "commit")))
 	}
 	if n := len(l.Changes); n > 0 {
-		parts = append(parts, counted(n, "uncommitted change"))
+		parts = append(parts, texts.Plural(n, "uncommitted change"))
 	}
 	return fmt.Sprintf("%s has %s on %s", l.Member, strings.Join(parts, " and "), l.Branch)
-}
-
-// counted returns a number with a noun.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // ReturnRequest asks to send finished work back to its author.

@@ -5,8 +5,6 @@ package boxes
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/sandbox/proxy"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -97,7 +96,7 @@ func (b *Boxes) Sweep() {
 // paths that are granted stays.
 func removeMountPoints(temp string, granted []string) {
 	needed := func(path string) bool {
-		return slices.ContainsFunc(granted, func(dir string) bool { return within(dir, path) })
+		return slices.ContainsFunc(granted, func(dir string) bool { return texts.Within(path, dir) })
 	}
 	var points []string
 	_ = filepath.WalkDir(temp, func(path string, d fs.DirEntry, err error) error { // what cannot be read stays
@@ -133,12 +132,12 @@ func Check(team *configs.Team, place state.Place, support func() sandbox.Support
 			continue
 		}
 		for _, path := range s.Write {
-			if within(path, place.Home()) || within(place.Home(), path) {
+			if texts.Within(place.Home(), path) || texts.Within(path, place.Home()) {
 				errs = append(errs, fmt.Errorf("member %s: sandbox.write: %s is where covey keeps its state; name another folder", m.Name, path))
 			}
 		}
 		own := m.Isolation == configs.InWorktree
-		if !own && s.Level != sandbox.Best && within(place.Home(), team.Workspace) {
+		if !own && s.Level != sandbox.Best && texts.Within(team.Workspace, place.Home()) {
 			errs = append(errs, fmt.Errorf("member %s: sandbox: level %s cannot be held, because it works in %s, where covey keeps its state; "+
 				"set COVEY_STATE_HOME to another folder", m.Name, s.Level, team.Workspace))
 		}
@@ -393,7 +392,7 @@ func (b *Boxes) hook(member string, h hooks.Handler, dir string) (*Kit, error) {
 	}
 	team := b.deps.Team()
 	top, _ := b.deps.CopyOf(member)
-	own := top != "" && within(dir, top)
+	own := top != "" && texts.Within(top, dir)
 	if own {
 		dir = top
 	}
@@ -422,7 +421,7 @@ func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 		return nil, nil
 	}
 	own := dir != team.Workspace
-	if top, _ := b.deps.CopyOf(member); top != "" && within(dir, top) {
+	if top, _ := b.deps.CopyOf(member); top != "" && texts.Within(top, dir) {
 		dir = top
 	}
 	g := grantsOf(dir, own, b.deps.Place)
@@ -498,8 +497,7 @@ func (k *Kit) event(s sandbox.Support) events.Sandboxed {
 		e.Lost = append(e.Lost, l.String())
 	}
 	text, _ := json.Marshal(k.box.Policy()) // of texts and numbers alone
-	sum := sha256.Sum256(text)
-	e.Policy = hex.EncodeToString(sum[:4])
+	e.Policy = texts.Digest(text)[:8]
 	return e
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/testkit"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -68,7 +69,7 @@ func TestMemberBox(t *testing.T) {
 	kit := b.Of("ana")
 	p := kit.Box().Policy()
 	granted := func(path string, dirs []string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
+		return slices.ContainsFunc(dirs, func(dir string) bool { return texts.Within(dir, path) })
 	}
 	for path, want := range map[string]string{
 		copy + "/a": "write", "/usr/bin/env": "read", "/opt/covey": "read", "/home/ana/.tool/lib/x": "read", "/home/ana/.local/bin/x": "read",
@@ -160,12 +161,14 @@ func TestGitGrants(t *testing.T) {
 	} {
 		g := grantsOf(c.dir, c.own, place)
 		for list, path := range map[*[]string]string{&g.read: c.read, &g.write: c.write, &g.readOnly: c.readOnly} {
-			if path != "" && !slices.ContainsFunc(*list, func(have string) bool { return within(filepath.Join(dir, path), have) }) {
+			if path != "" && !slices.ContainsFunc(*list, func(have string) bool {
+				return texts.Within(have, filepath.Join(dir, path))
+			}) {
 				t.Errorf("%s: %s is not among %v", c.dir, path, *list)
 			}
 		}
 		if path := filepath.Join(dir, c.nowhere); c.nowhere != "" &&
-			slices.ContainsFunc(slices.Concat(g.read, g.write), func(have string) bool { return within(path, have) }) {
+			slices.ContainsFunc(slices.Concat(g.read, g.write), func(have string) bool { return texts.Within(have, path) }) {
 			t.Errorf("%s: %s is granted: %+v", c.dir, path, g)
 		}
 	}
@@ -197,7 +200,7 @@ func TestOwns(t *testing.T) {
 		testkit.Must(t, b.Ready(context.Background(), &members.Member{Member: m, Dir: place.Workspace}))
 		p := b.Of(m.Name).Box().Policy()
 		may := func(path string, dirs []string) bool {
-			return slices.ContainsFunc(dirs, func(dir string) bool { return within(filepath.Join(place.Workspace, path), dir) })
+			return slices.ContainsFunc(dirs, func(dir string) bool { return texts.Within(dir, filepath.Join(place.Workspace, path)) })
 		}
 		if !may(c.write, p.Write) || c.not != "" && (may(c.not, p.Write) || !may(c.not, p.Read)) {
 			t.Errorf("%q may write %v and read %v", c.owns, p.Write, p.Read)
@@ -221,7 +224,7 @@ func TestGit(t *testing.T) {
 			t.Errorf("with the network %q: level %d, %+v", c.network, box.Level(), p)
 		}
 		for _, path := range p.Write {
-			if within(path, place.Workspace) || within(indexes, path) && path != indexes {
+			if texts.Within(place.Workspace, path) || texts.Within(path, indexes) && path != indexes {
 				t.Errorf("git may write %s", path)
 			}
 		}
@@ -268,7 +271,7 @@ func TestToolchains(t *testing.T) {
 	for path, want := range map[string]bool{
 		"tool/lib": true, "mine/bin/x": true, "mine/.env": false, ".config/git/config": true, ".config/git/credentials": false,
 	} {
-		if got := slices.ContainsFunc(dirs, func(dir string) bool { return within(filepath.Join(home, path), dir) }); got != want {
+		if got := slices.ContainsFunc(dirs, func(dir string) bool { return texts.Within(dir, filepath.Join(home, path)) }); got != want {
 			t.Errorf("%s: %v, want %v: %v", path, got, want, dirs)
 		}
 	}

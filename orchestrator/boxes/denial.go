@@ -29,10 +29,10 @@ func (k *Kit) Denials(output, dir string) (denied []events.SandboxDenied) {
 	}
 	p := k.box.Policy()
 	in := func(path string, dirs []string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
+		return slices.ContainsFunc(dirs, func(dir string) bool { return texts.Within(dir, path) })
 	}
 	for _, found := range append(findings(deniedAfter, output, 1, 2), findings(deniedBefore, output, 2, 1)...) {
-		path := absolute(found.path, dir)
+		path := texts.Absolute(dir, found.path)
 		d := events.SandboxDenied{Path: path, Access: "read", Key: k.key + ".read"}
 		if in(path, p.Read) || !exists(path) {
 			d.Access, d.Key = "write", k.key+".write"

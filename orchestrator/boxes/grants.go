@@ -91,7 +91,7 @@ func (g *grants) protect(dir string, globs []string) {
 
 // topOf returns the nearest folder with a repository, from a folder up to one above it; "": there is none.
 func topOf(dir, last string) string {
-	for within(dir, last) {
+	for texts.Within(last, dir) {
 		if exists(filepath.Join(dir, ".git")) {
 			return dir
 		}
@@ -125,13 +125,13 @@ func linkedTo(top string) (data, shared string) {
 	if err != nil {
 		return "", ""
 	}
-	data = absolute(strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")), top)
+	data = texts.Absolute(top, strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")))
 	common, err := texts.ReadStart(filepath.Join(data, "commondir"), maxLink)
 	back, err2 := texts.ReadStart(filepath.Join(data, "gitdir"), maxLink)
-	if err != nil || err2 != nil || absolute(strings.TrimSpace(string(back)), data) != filepath.Join(top, ".git") {
+	if err != nil || err2 != nil || texts.Absolute(data, strings.TrimSpace(string(back))) != filepath.Join(top, ".git") {
 		return "", ""
 	}
-	if shared = absolute(strings.TrimSpace(string(common)), data); !within(data, filepath.Join(shared, "worktrees")) {
+	if shared = texts.Absolute(data, strings.TrimSpace(string(common))); !texts.Within(filepath.Join(shared, "worktrees"), data) {
 		return "", ""
 	}
 	return data, shared
@@ -142,7 +142,7 @@ func linkedTo(top string) (data, shared string) {
 func policyOf(s configs.Sandbox, g grants, home string) sandbox.Policy {
 	read, write := system()
 	usual := func(dirs []string) []string {
-		return slices.DeleteFunc(dirs, func(dir string) bool { return within(home, dir) })
+		return slices.DeleteFunc(dirs, func(dir string) bool { return texts.Within(dir, home) })
 	}
 	return sandbox.Policy{
 		Want: s.Level, Network: s.Network, Hosts: s.Hosts, NoUnix: s.NoUnix,
@@ -197,7 +197,7 @@ func (g *grants) addObjects(objects string, seen map[string]bool) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		from := absolute(line, objects)
+		from := texts.Absolute(objects, line)
 		if repo := filepath.Dir(from); filepath.Base(repo) != ".git" && exists(filepath.Join(repo, "HEAD")) {
 			g.read = append(g.read, repo)
 		}
@@ -206,24 +206,10 @@ func (g *grants) addObjects(objects string, seen map[string]bool) {
 	}
 }
 
-// absolute returns a path that may be relative to a folder.
-func absolute(path, dir string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
-}
-
-// within reports whether a path is a folder, or in it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // outermost returns the folders that are in no other one: layers over layers are more than some kernels take.
 func outermost(dirs []string) []string {
 	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		return slices.ContainsFunc(dirs, func(above string) bool { return above != dir && within(dir, above) })
+		return slices.ContainsFunc(dirs, func(above string) bool { return above != dir && texts.Within(above, dir) })
 	})
 }
 
@@ -233,8 +219,8 @@ func toolchains(environ []string) (dirs []string) {
 	home := proc.Getenv(environ, "HOME")
 	has, _ := system()
 	add := func(dir string) {
-		if !filepath.IsAbs(dir) || dir == home || within(home, dir) ||
-			slices.ContainsFunc(slices.Concat(has, dirs), func(have string) bool { return within(dir, have) }) {
+		if !filepath.IsAbs(dir) || dir == home || texts.Within(dir, home) ||
+			slices.ContainsFunc(slices.Concat(has, dirs), func(have string) bool { return texts.Within(have, dir) }) {
 			return
 		}
 		dirs = append(dirs, dir)
@@ -330,11 +316,11 @@ func scriptsOf(team *configs.Team, dir string, words ...string) (paths []string)
 	for _, word := range words {
 		word = plain.Replace(word)
 		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>=", r) }) {
-			path := absolute(part, dir)
-			if !strings.Contains(part, "/") || within(path, dir) || !within(path, team.Workspace) && !within(path, spec) {
+			path := texts.Absolute(dir, part)
+			if !strings.Contains(part, "/") || texts.Within(dir, path) || !texts.Within(team.Workspace, path) && !texts.Within(spec, path) {
 				continue
 			}
-			if folder := filepath.Dir(path); folder != spec && !within(team.Workspace, folder) {
+			if folder := filepath.Dir(path); folder != spec && !texts.Within(folder, team.Workspace) {
 				path = folder
 			}
 			paths = append(paths, path)

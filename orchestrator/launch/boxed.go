@@ -124,8 +124,7 @@ func filesOf(argv []string, home, workspace string) (paths []string) {
 
 // holds reports whether a folder is another one, or above it.
 func holds(dir, other string) bool {
-	rel, err := filepath.Rel(dir, other)
-	return err == nil && other != "" && filepath.IsLocal(rel)
+	return other != "" && texts.Within(dir, other)
 }
 
 // filesIn returns the files that variables of a program name: certificates, and configurations.
@@ -165,11 +164,11 @@ func (p preset) moveHome(o *offer, home string, granted []string) (logins *share
 		logins.files = append(logins.files, sharedLogin{from, filepath.Join(f.folder, f.path)})
 	}
 	for _, path := range granted {
-		rel, err := filepath.Rel(old, path)
-		if old == "" || err != nil || !filepath.IsLocal(rel) || rel == "." {
+		rel, ok := texts.Below(old, path)
+		if old == "" || !ok || rel == "." {
 			continue
 		}
-		err = errors.Join(root.RemoveAll(rel), root.MkdirAll(filepath.Dir(rel), 0o700), root.Symlink(path, rel))
+		err := errors.Join(root.RemoveAll(rel), root.MkdirAll(filepath.Dir(rel), 0o700), root.Symlink(path, rel))
 		if err != nil {
 			return nil, err
 		}

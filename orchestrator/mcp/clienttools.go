@@ -3,8 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -190,8 +188,7 @@ func toolNames(prefix string, tools []*sdk.Tool) []string {
 		if len(names[i]) <= maxName && (count[names[i]] == 1 || same) {
 			continue
 		}
-		sum := sha256.Sum256([]byte(tool.Name))
-		digest := "_" + hex.EncodeToString(sum[:4])
+		digest := "_" + texts.Digest(tool.Name)[:8]
 		names[i] = names[i][:min(len(names[i]), maxName-len(digest))] + digest
 	}
 	return names

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 
@@ -110,8 +108,7 @@ func callKey(c api.TeamCall) string {
 	if dec.Decode(&args) == nil {
 		input = texts.Encode(args)
 	}
-	sum := sha256.Sum256(texts.Encode([]string{c.Tool, string(input), c.Request}))
-	return hex.EncodeToString(sum[:16])
+	return texts.Digest(texts.Encode([]string{c.Tool, string(input), c.Request}))[:32]
 }
 
 // stillChecking returns the answer to a call whose gates take longer than agents

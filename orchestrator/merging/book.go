@@ -3,8 +3,6 @@ package merging
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -224,24 +223,22 @@ func hashOf(gate hooks.Handler, scripts []script, told string, box *configs.Sand
 	if err != nil {
 		return "", fmt.Errorf("hash a gate: %w", err)
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
+	return texts.Digest(data), nil
 }
 
 // script finds the trusted content of a script: that of the base commit, else that of
 // the trusted folder. A script that both lack runs as it is.
 func (b *Book) script(ctx context.Context, c Case, file string) (script, error) {
-	rel, err := filepath.Rel(c.Copy.Top, file)
-	if err != nil || !filepath.IsLocal(rel) {
+	rel, ok := texts.Below(c.Copy.Top, file)
+	if !ok {
 		return script{Path: file}, nil // outside of the working copy under test
 	}
-	s := script{Path: filepath.ToSlash(rel)}
+	s := script{Path: rel}
 	content, err := b.trusted(ctx, c, s.Path)
 	if err != nil || content == nil {
 		return s, err
 	}
-	sum := sha256.Sum256(content)
-	s.ID = hex.EncodeToString(sum[:])
+	s.ID = texts.Digest(content)
 	if same(file, content) {
 		return s, nil
 	}

@@ -46,10 +46,7 @@ func (j *judges) addHook(workspace string, h hooks.Handler) {
 		line = append([]string{h.Command}, h.Args...)
 		words = scriptsOf(shell.Args(line))
 	}
-	cwd := h.Cwd
-	if !filepath.IsAbs(cwd) {
-		cwd = filepath.Join(workspace, cwd)
-	}
+	cwd := texts.Absolute(workspace, h.Cwd)
 	for _, w := range words {
 		j.add(workspace, filepath.Join(cwd, filepath.FromSlash(w.Value)))
 	}
@@ -65,8 +62,8 @@ func (j *judges) addHook(workspace string, h hooks.Handler) {
 	}
 	for _, w := range words {
 		file := filepath.Join(cwd, filepath.FromSlash(w.Value))
-		if rel, err := filepath.Rel(workspace, file); err == nil && filepath.IsLocal(rel) {
-			j.follow(workspace, path.Dir(filepath.ToSlash(rel)), scriptAt(workspace, filepath.ToSlash(rel)), false)
+		if rel, ok := texts.Below(workspace, file); ok {
+			j.follow(workspace, path.Dir(rel), scriptAt(workspace, rel), false)
 		}
 	}
 }
@@ -92,7 +89,7 @@ func (j *judges) addData(workspace string) {
 
 // add adds a file, unless it is outside of the workspace.
 func (j *judges) add(workspace, file string) {
-	if rel, err := filepath.Rel(workspace, file); err == nil && filepath.IsLocal(rel) {
-		j.Files = append(j.Files, filepath.ToSlash(rel))
+	if rel, ok := texts.Below(workspace, file); ok {
+		j.Files = append(j.Files, rel)
 	}
 }

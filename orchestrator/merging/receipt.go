@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -146,8 +145,8 @@ func (w *receiptWriter) describe(ctx context.Context, m tasks.Merge, tree string
 
 // shown returns a path as it is on other machines, too, if it is in the repository.
 func (w *receiptWriter) shown(path string) string {
-	if rel, err := filepath.Rel(w.repo.Top, path); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
+	if rel, ok := texts.Below(w.repo.Top, path); ok {
+		return rel
 	}
 	return path
 }
@@ -238,7 +237,6 @@ func boxesIn(s *view.State, team *configs.Team, author, key string) (b receipts.
 // grants reports whether a box, or the workspace, holds a file.
 func grants(s configs.Sandbox, workspace, file string) bool {
 	return slices.ContainsFunc(slices.Concat(s.Read, s.Write, []string{workspace}), func(dir string) bool {
-		rel, err := filepath.Rel(dir, file)
-		return err == nil && filepath.IsLocal(rel)
+		return texts.Within(dir, file)
 	})
 }

@@ -2,8 +2,6 @@ package nodes
 
 import (
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Bundle is what a node runs: the spec of a team, and the files that it and its commands name.
@@ -43,18 +43,16 @@ const MethodSpec = "spec"
 
 // Digest identifies what is signed.
 func (s Signed) Digest() string {
-	sum := sha256.Sum256(s.Bundle)
-	return hex.EncodeToString(sum[:])
+	return texts.Digest(s.Bundle)
 }
 
 // Below returns the name of a file below the top of a repository, with slashes; false: it is not below it, or
 // is git's own. Both are real paths.
 func Below(top, path string) (string, bool) {
-	rel, err := filepath.Rel(top, path)
-	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+	name, ok := texts.Below(top, path)
+	if !ok || name == "." {
 		return "", false
 	}
-	name := filepath.ToSlash(rel)
 	first, _, _ := strings.Cut(name, "/")
 	return name, !strings.EqualFold(first, ".git")
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -52,17 +50,10 @@ func NewLinks(store *tasks.Store, clock members.Clock) *Links {
 	return &Links{store: store, clock: clock}
 }
 
-// hashOf returns the hash under which a token is kept. A token is random, so it needs no salt.
-func hashOf(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
-}
-
 // digestOf identifies what a request asks for.
 func digestOf(r requests.Request) string {
 	asked := []any{r.ID, r.Kind, r.Member, r.To, r.Text, string(r.Payload), r.Default}
-	sum := sha256.Sum256(texts.Encode(asked))
-	return hex.EncodeToString(sum[:])
+	return texts.Digest(texts.Encode(asked))
 }
 
 // Make makes a link to an open request, and returns its token, which is kept nowhere.
@@ -79,7 +70,7 @@ func (l *Links) Make(ctx context.Context, r requests.Request) (token string, err
 		until = r.Deadline
 	}
 	token = rand.Text()
-	all[hashOf(token)] = link{Request: r.ID, Content: digestOf(r), Made: now, Until: until}
+	all[texts.Digest(token)] = link{Request: r.ID, Content: digestOf(r), Made: now, Until: until}
 	if len(all) > maxLinks {
 		oldest := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
 			return all[a].Made.Compare(all[b].Made)
@@ -129,7 +120,7 @@ func (l *Links) look(ctx context.Context, token string) (all map[string]link, s 
 	if all, err = l.read(ctx); err != nil {
 		return all, s, err
 	}
-	of, known := all[hashOf(token)]
+	of, known := all[texts.Digest(token)]
 	if !known {
 		return all, s, texts.Errorf(tasks.ErrNotFound,
 			"this link is not known, or so old that it was forgotten")
@@ -192,9 +183,9 @@ func (l *Links) Use(ctx context.Context, token string,
 	} else if err != nil {
 		return s, err
 	}
-	used := all[hashOf(token)]
+	used := all[texts.Digest(token)]
 	used.Used = l.clock.Now().Round(0)
-	all[hashOf(token)] = used
+	all[texts.Digest(token)] = used
 	// The request is closed whatever becomes of this, so the link counts no second time.
 	return Standing{Request: r}, l.write(context.WithoutCancel(ctx), all)
 }

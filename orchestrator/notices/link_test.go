@@ -147,7 +147,7 @@ func TestLinksAreBounded(t *testing.T) {
 	token := r.link(q)
 	all, err := r.n.Links.read(t.Context())
 	testkit.Must(t, err)
-	if _, kept := all[fmt.Sprint(maxLinks-1)]; kept || len(all) != maxLinks || all[hashOf(token)].Request != q.ID {
+	if _, kept := all[fmt.Sprint(maxLinks-1)]; kept || len(all) != maxLinks || all[texts.Digest(token)].Request != q.ID {
 		t.Errorf("%d links, the oldest is kept: %v", len(all), kept)
 	}
 }

@@ -1,8 +1,6 @@
 package notices
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +28,7 @@ type record struct {
 // keyOf identifies a rule by its content, so that a rule which was moved in the spec is still
 // the same.
 func keyOf(n configs.Notify) string {
-	sum := sha256.Sum256(texts.Encode(n))
-	return hex.EncodeToString(sum[:8])
+	return texts.Digest(texts.Encode(n))[:16]
 }
 
 // concerns reports whether a rule is about something.

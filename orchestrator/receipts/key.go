@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -16,6 +15,8 @@ import (
 	"slices"
 
 	"github.com/nats-io/nkeys"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // KeyPath returns the path of the operator's key in the folder that holds the state of all teams.
@@ -27,8 +28,7 @@ func KeyID(key ed25519.PublicKey) string {
 	if err != nil {
 		return "" // of a key with a wrong length, which ParseKeys refuses
 	}
-	sum := sha256.Sum256(der)
-	return hex.EncodeToString(sum[:])
+	return texts.Digest(der)
 }
 
 // OperatorKey returns the key with which the operator's merges are signed. It is made when it is needed

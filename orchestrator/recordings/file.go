@@ -260,11 +260,10 @@ func (r *reader) take(text []byte) error {
 
 // finish takes the last line.
 func (r *reader) finish(l line, at int) error {
-	sum := sha256.Sum256(r.sum[:at])
 	switch {
 	case r.open || *l.Requests != len(r.Exchanges):
 		return fmt.Errorf("it has a hole: there are %d requests of %d; %s", len(r.Exchanges), *l.Requests, again)
-	case l.Sum != hex.EncodeToString(sum[:]):
+	case l.Sum != texts.Digest(r.sum[:at]):
 		return fmt.Errorf("it was edited after it was recorded; %s", again)
 	}
 	r.closed = true

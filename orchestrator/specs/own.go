@@ -2,8 +2,6 @@ package specs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -54,8 +52,7 @@ func (t *Timetable) Add(ctx context.Context, callID string, own Own) (id string,
 		return "", next, err
 	}
 	next, _ = yaml.NextTime(own.Cron, "", now) // checked
-	sum := sha256.Sum256([]byte(callID + "\x00" + own.Cron + "\x00" + own.Text))
-	id = own.Member + "/" + hex.EncodeToString(sum[:4])
+	id = own.Member + "/" + texts.Digest(callID + "\x00" + own.Cron + "\x00" + own.Text)[:8]
 	err = t.loop.Do(ctx, func(ctx context.Context) error {
 		before := ownOf(t.now.records, own.Member)
 		if slices.Contains(before, id) {

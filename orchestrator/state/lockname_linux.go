@@ -1,8 +1,6 @@
 package state
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -21,8 +20,7 @@ import (
 
 // lockName returns the address of the name of a lock file.
 func lockName(path string) string {
-	sum := sha256.Sum256([]byte(path))
-	return "@covey-lock-" + hex.EncodeToString(sum[:16])
+	return "@covey-lock-" + texts.Digest(path)[:32]
 }
 
 // claimName takes the name of a lock file, until release is called. It fails with errLocked if

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -187,8 +185,7 @@ func PlaceIn(home, team, workspace string) (Place, error) {
 
 // FolderOf returns the name of a Place's folder. dir is the workspace's real path.
 func FolderOf(team, dir string) string {
-	sum := sha256.Sum256([]byte(dir))
-	return team + "-" + hex.EncodeToString(sum[:4])
+	return team + "-" + texts.Digest(dir)[:8]
 }
 
 // RealPath returns the absolute path without symbolic links.

@@ -1,13 +1,13 @@
 package state
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // maxSocketPath is the longest path of a unix socket on all systems: sun_path holds 104
@@ -98,6 +98,5 @@ func socketHomes() (dirs []string) {
 // shortFolder returns the name of a socket's folder in one of socketHomes, where others can make
 // folders, too: Listen refuses one that is not this user's.
 func shortFolder(stateDir, name string) string {
-	sum := sha256.Sum256([]byte(stateDir))
-	return "covey-" + hex.EncodeToString(sum[:8]) + "-" + name
+	return "covey-" + texts.Digest(stateDir)[:16] + "-" + name
 }

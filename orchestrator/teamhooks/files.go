@@ -2,13 +2,12 @@ package teamhooks
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"io/fs"
 	"maps"
 	"slices"
 
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Files holds the contents of a team's hook files by path, as the team uses them. The
@@ -71,6 +70,5 @@ func (f File) Hash() string {
 	if f.Err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(f.Data)
-	return hex.EncodeToString(sum[:])
+	return texts.Digest(f.Data)
 }

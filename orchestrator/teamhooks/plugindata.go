@@ -1,13 +1,12 @@
 package teamhooks
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -20,8 +19,7 @@ func pluginData(home, name, root string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("plugin %s: %w", name, err)
 	}
-	sum := sha256.Sum256([]byte(real))
-	return filepath.Join(home, "plugins", name+"-"+hex.EncodeToString(sum[:4])), nil
+	return filepath.Join(home, "plugins", name+"-"+texts.Digest(real)[:8]), nil
 }
 
 // PreparePlugins sets and creates the data folders of plugins below a state home

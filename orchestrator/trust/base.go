@@ -2,8 +2,6 @@ package trust
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -63,7 +62,7 @@ func CheckAt(ctx context.Context, team *configs.Team, ref, without string) (r Re
 		before[i].Path = strings.ReplaceAll(before[i].Path, top, repo.Top)
 		before[i].Command = strings.ReplaceAll(before[i].Command, top, repo.Top)
 		if before[i].Path == "" {
-			before[i].Hash = hashOf(before[i].Command)
+			before[i].Hash = texts.Digest(before[i].Command)
 		}
 	}
 	r = Report{Known: true, Items: now, Changes: changes(before, now)}
@@ -153,10 +152,4 @@ func realOr(path string) string {
 		return real
 	}
 	return path
-}
-
-// hashOf returns the hash of a command line.
-func hashOf(command string) string {
-	sum := sha256.Sum256([]byte(command))
-	return hex.EncodeToString(sum[:])
 }

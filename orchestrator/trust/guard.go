@@ -1,13 +1,12 @@
 package trust
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"sync"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -18,8 +17,7 @@ func (e trustEntry) digest() string {
 	if err != nil {
 		return "" // it never happens; no entry has it
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return texts.Digest(text)
 }
 
 // Guard knows which entries of trust.json count for the workspace of a running team:

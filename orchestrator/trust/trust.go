@@ -16,7 +16,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -188,7 +188,7 @@ func itemsOf(team *configs.Team) ([]Item, error) {
 	for _, run := range append(RunsOf(team), filterRuns(team)...) {
 		item := Item{Run: run}
 		if run.Path == "" {
-			item.Hash = hashOf(run.Command)
+			item.Hash = texts.Digest(run.Command)
 		} else if err := item.read(); err != nil {
 			return nil, fmt.Errorf("cannot read what would run: %w", err)
 		}
@@ -300,15 +300,14 @@ func Covers(team *configs.Team, path string, data []byte, counts func(api.TrustN
 	if !settings.MayHook(path, data) { // such files are in no list of items
 		return known && !slices.ContainsFunc(entry.Items, func(i Item) bool { return i.Path == path })
 	}
-	sum := sha256.Sum256(data)
-	hash := hex.EncodeToString(sum[:])
+	hash := texts.Digest(data)
 	return known && slices.ContainsFunc(entry.Items, func(i Item) bool {
 		if i.Kind != Plugin && i.Kind != Folder {
 			return i.Path == path && i.Hash == hash
 		}
-		rel, err := filepath.Rel(i.Path, path)
-		return err == nil && filepath.IsLocal(rel) && slices.ContainsFunc(i.Files, func(f File) bool {
-			return f.Name == filepath.ToSlash(rel) && f.Hash == hash
+		rel, ok := texts.Below(i.Path, path)
+		return ok && slices.ContainsFunc(i.Files, func(f File) bool {
+			return f.Name == rel && f.Hash == hash
 		})
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // guardGit adds a hook that refuses members with their own working copy commands of git that change
@@ -91,9 +92,7 @@ func (g gitGuard) refusal(line, cwd string) string {
 
 // below returns a path relative to dir.
 func below(dir, p string) string {
-	if !filepath.IsAbs(p) {
-		p = filepath.Join(dir, p)
-	}
+	p = texts.Absolute(dir, p)
 	if real, err := filepath.EvalSymlinks(p); err == nil {
 		return real
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -67,10 +68,7 @@ func complaints(results []hooks.Result) string {
 // found returns the working copy that a hook created. It may belong to the workspace's
 // repository, to another one, or to none.
 func (g ground) found(ctx context.Context, workspace, path string) (Tree, error) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(workspace, path)
-	}
-	real, err := filepath.EvalSymlinks(path)
+	real, err := filepath.EvalSymlinks(texts.Absolute(workspace, path))
 	if err != nil {
 		return Tree{}, err
 	}

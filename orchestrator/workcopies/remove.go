@@ -115,7 +115,7 @@ func (l *Legacy) recall(ctx context.Context) error {
 		if !own.ByHook || !IsFolder(own.Top) {
 			continue
 		}
-		if rel, err := filepath.Rel(l.dir, own.Top); err == nil && filepath.IsLocal(rel) {
+		if texts.Within(l.dir, own.Top) {
 			return fmt.Errorf("a hook made %s for %s; remove it if nothing in it is needed", own.Top, member)
 		}
 		l.Kept = append(l.Kept, Kept{Name: own.Top, Why: "a hook made it for " + member})

@@ -95,7 +95,7 @@ func New(deps Deps) *Trees {
 // inside is worktree.Git.Inside: what a member has configured in the copy that covey has made for it runs in its box.
 func (t *Trees) inside(dir string) (*sandbox.Box, string, error) {
 	for name, own := range t.record.all() {
-		if rel, err := filepath.Rel(own.Top, dir); own.InGit() && !own.ByHook && err == nil && filepath.IsLocal(rel) {
+		if own.InGit() && !own.ByHook && texts.Within(own.Top, dir) {
 			return t.deps.GitBox(name, own.Top)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // carriedSections are the sections of a repository's configuration that its clones get. Those that
@@ -53,10 +55,7 @@ func (r *Repo) carried(ctx context.Context) (string, error) {
 	}
 	all := slices.Concat(outer, own)
 	if slices.ContainsFunc(all, func(e entry) bool { return strings.HasPrefix(e.key, "filter.lfs.") }) {
-		storage := cmp.Or(last(all, "lfs.storage"), "lfs")
-		if !filepath.IsAbs(storage) {
-			storage = filepath.Join(r.Common, storage)
-		}
+		storage := texts.Absolute(r.Common, cmp.Or(last(all, "lfs.storage"), "lfs"))
 		text.WriteString(entry{key: "lfs.storage", value: storage}.line())
 	}
 	return text.String(), nil

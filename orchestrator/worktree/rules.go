@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,7 +46,7 @@ func (r *Repo) CheckoutRules(ctx context.Context) ([]string, error) {
 	for name, path := range files {
 		switch content, err := texts.ReadStart(path, math.MaxInt); {
 		case err == nil && len(content) > 0:
-			rules[name] = fmt.Sprintf("%x", sha256.Sum256(content))
+			rules[name] = texts.Digest(content)
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("read what decides about a checkout: %w", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 )
 
@@ -92,9 +93,7 @@ func named(member *members.Member, d events.ToolCalled) (string, bool) {
 	if path == "" {
 		return "", false
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(member.Dir, path)
-	}
+	path = texts.Absolute(member.Dir, path)
 	root, err := filepath.EvalSymlinks(member.Dir)
 	if err != nil {
 		return "", false
@@ -104,8 +103,7 @@ func named(member *members.Member, d events.ToolCalled) (string, bool) {
 	} else if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		path = filepath.Join(real, filepath.Base(path))
 	}
-	rel, err := filepath.Rel(root, path)
-	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
+	return texts.Below(root, path)
 }
 
 // Committed implements CommittedPolicy. It refuses while the member has uncommitted

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -52,11 +53,10 @@ func (w *Watch) Writable(member *members.Member) permission.Writable {
 		if err != nil {
 			root = member.Dir
 		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil || !filepath.IsLocal(rel) {
+		rel, ok := texts.Below(root, path)
+		if !ok {
 			return permission.Refusal{} // other rules apply outside of the workspace
 		}
-		rel = filepath.ToSlash(rel)
 		if len(Outside(owns, []string{rel})) > 0 {
 			return permission.Refusal{Rule: "owns", Text: fmt.Sprintf("%s is not yours: you may write to %s. Leave it, or ask "+
 				"your lead to let a member change it who may.", rel, orNothing(owns))}
@@ -80,7 +80,7 @@ func (w *Watch) protect(member string) []string {
 // grants reports whether a member may write to a file that is in its working copy, or in a
 // folder that the spec lists. The folder with the states of teams cannot be listed.
 func (w *Watch) grants(member *members.Member, path, top string) bool {
-	in := func(dir string) bool { return workspace.Contains(workspace.Real(dir), path) }
+	in := func(dir string) bool { return texts.Within(workspace.Real(dir), path) }
 	return in(top) || slices.ContainsFunc(member.Sandbox.Write, in) && !in(w.deps.Home)
 }
 

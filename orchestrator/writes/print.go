@@ -1,8 +1,6 @@
 package writes
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"io/fs"
 	"os"
 	"time"
@@ -62,17 +60,12 @@ func printOf(path string, last Print) Print {
 		p.Sum = last.Sum
 	case info.Mode()&fs.ModeSymlink != 0:
 		if to, err := os.Readlink(path); err == nil {
-			p.Sum = sumOf([]byte(to))
+			p.Sum = texts.Digest(to)
 		}
 	case info.Mode().IsRegular() && info.Size() <= maxSum:
 		if data, err := texts.ReadStart(path, maxSum); err == nil {
-			p.Sum = sumOf(data)
+			p.Sum = texts.Digest(data)
 		}
 	}
 	return p
-}
-
-func sumOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -87,8 +88,8 @@ func (w *Watch) openFolder(ctx context.Context, member *members.Member, index st
 	}
 	g := &Folder{Dir: dir, Index: index}
 	if home, err := filepath.EvalSymlinks(w.deps.Home); err == nil { // it may be in a workspace such as a home directory
-		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
-			g.Except = filepath.ToSlash(rel)
+		if rel, ok := texts.Below(dir, home); ok {
+			g.Except = rel
 		}
 	}
 	g.Walk = func(ctx context.Context, visit func(string) error) error {

@@ -1,11 +1,10 @@
 package actors
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks/store"
 )
 
@@ -81,6 +80,5 @@ func staleError(name string, session, now uint64) error {
 // CallID returns a call id for something that must happen once per text, however
 // often it is requested. kind distinguishes the purposes of the same text.
 func CallID(kind, text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return kind + ":" + hex.EncodeToString(sum[:16])
+	return kind + ":" + texts.Digest(text)[:32]
 }

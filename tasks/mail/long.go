@@ -1,8 +1,6 @@
 package mail
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,8 +38,7 @@ func (f Folder) Of(member string) string { return filepath.Join(string(f), membe
 // leaves one file. If the file cannot be written, Keep fails and the message is not
 // sent.
 func (f Folder) Keep(to, text string) (string, error) {
-	sum := sha256.Sum256([]byte(text))
-	path := filepath.Join(f.Of(to), hex.EncodeToString(sum[:8])+".txt")
+	path := filepath.Join(f.Of(to), texts.Digest(text)[:16]+".txt")
 	if err := f.write(path, text); err != nil {
 		return "", fmt.Errorf("a message of %d bytes goes to a file, which cannot be written: %w", len(text), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -20,7 +21,7 @@ func (t *Tool) Inside(w *workspace.Workdir, input json.RawMessage, folders ...st
 	}
 	return !slices.ContainsFunc(t.places(input, w.Dir()), func(place string) bool {
 		return !slices.ContainsFunc(roots, func(root string) bool {
-			return workspace.Contains(root, place) && !(t.Spec.Edits && workspace.IsGit(root, place))
+			return texts.Within(root, place) && !(t.Spec.Edits && workspace.IsGit(root, place))
 		})
 	})
 }

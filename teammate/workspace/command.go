@@ -32,7 +32,7 @@ func FindCommand(root, name string) (c PromptCommand, ok bool) {
 	place := Real(filepath.Join(root, ".claude", "commands", filepath.FromSlash(strings.ReplaceAll(name,
 		":", "/"))+".md"))
 	info, err := os.Stat(place)
-	if err != nil || !info.Mode().IsRegular() || !Contains(Real(root), place) {
+	if err != nil || !info.Mode().IsRegular() || !texts.Within(Real(root), place) {
 		return c, false
 	}
 	text, err := ReadBody(place)

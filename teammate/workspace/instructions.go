@@ -113,7 +113,7 @@ func (in *Instructions) Nested() *Nested { return &Nested{in: in} }
 // a file, and notes for people.
 func (n *Nested) To(path string) (files []InstructionFile, notes []string) {
 	dir := filepath.Dir(Real(path))
-	if n.in == nil || dir == n.in.root || !Contains(n.in.root, dir) {
+	if n.in == nil || dir == n.in.root || !texts.Within(n.in.root, dir) {
 		return nil, nil
 	}
 	for _, dir := range downTo(n.in.root, dir)[1:] {
@@ -162,7 +162,7 @@ func (r *instructionReader) private(place string) bool {
 		return false
 	}
 	hidden, _, _ := strings.Cut(rel, "/")
-	return !Contains(filepath.Join(r.home, hidden), r.top)
+	return !texts.Within(filepath.Join(r.home, hidden), r.top)
 }
 
 // folder reads the instructions in one folder.
@@ -186,7 +186,7 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 	if err != nil || !info.Mode().IsRegular() {
 		return // most folders have none, and an @ may mean something else
 	}
-	if !Contains(r.top, place) {
+	if !texts.Within(r.top, place) {
 		r.addNote("%s was not read: it lies outside of %s", f.Path, r.top)
 		return
 	}
@@ -206,9 +206,7 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 	r.seen["\x00"+f.text] = true
 	r.files = append(r.files, f)
 	for _, path := range includes(f.text) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(f.Path), path)
-		}
+		path = texts.Absolute(filepath.Dir(f.Path), path)
 		if depth == maxIncludeDepth {
 			r.addNote("%s was not read: files may include each other %d deep", path, maxIncludeDepth)
 			continue

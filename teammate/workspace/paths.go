@@ -7,12 +7,6 @@ import (
 	"strings"
 )
 
-// Contains reports whether place is in root.
-func Contains(root, place string) bool {
-	rel, err := filepath.Rel(root, place)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // IsGit reports whether place is in a .git of root.
 func IsGit(root, place string) bool {
 	rel, err := filepath.Rel(root, place)
@@ -59,12 +53,4 @@ func downTo(top, dir string) []string {
 			return dirs
 		}
 	}
-}
-
-// Within returns path as an absolute path; a relative path starts at dir.
-func Within(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Watcher watches files for the members of a team, with one system handle for all of
@@ -183,7 +185,7 @@ func (w *Watcher) event(e fsnotify.Event) {
 	}
 	// A parent folder has come or gone.
 	for path, f := range w.files {
-		if Contains(e.Name, path) {
+		if texts.Within(e.Name, path) {
 			_ = w.reach(path) // an error is tried again with the next event
 			f.wait(now, w.settle)
 		}

@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"sync"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Watching is the set of files that a member watches: Names in the root of its workspace and in
@@ -83,11 +85,11 @@ func (w *Watching) Update() error {
 	root, dir := w.Dir.Root(), w.Dir.Dir()
 	var paths []string
 	for _, path := range w.asked {
-		paths = append(paths, Within(dir, path))
+		paths = append(paths, texts.Absolute(dir, path))
 	}
 	if w.Names != nil {
 		for _, name := range w.Names() {
-			paths = append(paths, Within(root, name), Within(dir, name))
+			paths = append(paths, texts.Absolute(root, name), texts.Absolute(dir, name))
 		}
 	}
 	if w.watch == nil {

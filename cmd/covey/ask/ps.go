@@ -136,7 +136,7 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 	printSchedules(out, s, now)
 	printServers(out, s.Servers)
 	if s.Requests > 0 {
-		out.Printf("%s\n", out.Paint(term.Yellow, term.Plural(s.Requests, "question")+
+		out.Printf("%s\n", out.Paint(term.Yellow, texts.Plural(s.Requests, "question")+
 			" for you: covey inbox shows and answers"))
 	}
 	view.PrintTrouble(out, s.Spec, s.Members)

@@ -102,7 +102,7 @@ func printQueue(out *term.Screen, list []api.Review) {
 		term.Text("TITLE", func(r piece) string { return r.Title }),
 		term.Text("BY", func(r piece) string { return r.Member }),
 		term.Text("CHANGES", func(r piece) string {
-			return fmt.Sprintf("+%d −%d in %s", r.Size.Added, r.Size.Removed, term.Plural(r.Size.Files, "file"))
+			return fmt.Sprintf("+%d −%d in %s", r.Size.Added, r.Size.Removed, texts.Plural(r.Size.Files, "file"))
 		}),
 		term.Text("GATES", func(r piece) string {
 			var signs string

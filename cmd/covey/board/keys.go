@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // key handles a key. What it does depends on where the person is: typing, reading the help, or on
@@ -272,7 +273,7 @@ func (m *model) askUnmarked() string {
 			names = append(names, strings.TrimSpace(r.task+" "+r.title))
 		}
 	}
-	before := "merge " + term.Plural(len(ids), "piece") + " of work without marks"
+	before := "merge " + texts.Plural(len(ids), "piece") + " of work without marks"
 	if text := before + ": " + strings.Join(names, ", ") + "? "; len(names) > 0 && ansi.StringWidth(text) < m.width {
 		return text
 	}

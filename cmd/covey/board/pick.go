@@ -3,7 +3,7 @@ package board
 import (
 	"fmt"
 
-	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Finished work in the first list can be chosen, to be merged together.
@@ -71,7 +71,7 @@ func (m *model) askPicked(picked []row) {
 			t.more = append(t.more, a)
 		}
 	}
-	t.label = "merge " + term.Plural(len(picked), "chosen piece") + " of work? "
+	t.label = "merge " + texts.Plural(len(picked), "chosen piece") + " of work? "
 	if marked > 0 {
 		t.confirm = string(Merge)
 		t.label = fmt.Sprintf("⚠ merge %d chosen, %d with marks? Read them, then type merge: ", len(picked), marked)

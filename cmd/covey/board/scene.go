@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -197,7 +198,7 @@ func pieceText(works view.Works, m *view.Merge, n api.Need, notes int) string {
 		text += map[view.Verdict]string{view.Agreed: "✓ ", view.Refused: "✗ "}[gates[len(gates)-1].Verdict]
 	}
 	if notes > 0 {
-		text += term.Plural(notes, "note") + " · "
+		text += texts.Plural(notes, "note") + " · "
 	}
 	text += m.Title
 	if m.Reason != "" {

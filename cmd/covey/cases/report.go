@@ -63,9 +63,10 @@ func (p *Printer) End() {
 	}
 	if p.failed > 0 {
 		p.Out.Printf("%s  %s  %d of %s failed  %s\n", p.Out.Paint(term.Red, "FAIL"), term.PlainLine(p.file), p.failed,
-			term.Plural(p.cases, "case"), took(p.seconds))
+			texts.Plural(p.cases, "case"), took(p.seconds))
 	} else {
-		p.Out.Printf("%s    %s  %s  %s\n", p.Out.Paint(term.Green, "ok"), term.PlainLine(p.file), term.Plural(p.cases, "case"), took(p.seconds))
+		p.Out.Printf("%s    %s  %s  %s\n",
+			p.Out.Paint(term.Green, "ok"), term.PlainLine(p.file), texts.Plural(p.cases, "case"), took(p.seconds))
 	}
 	p.cases, p.failed, p.seconds = 0, 0, 0
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
@@ -32,7 +33,7 @@ type scratch struct {
 // hooks may name files beside it.
 func newScratch(spec, workspace string) (s scratch, err error) {
 	s.from = workspace
-	if configs.Within(spec, workspace) {
+	if texts.Within(spec, workspace) {
 		s.from = spec
 	}
 	below, err := filepath.Rel(s.from, workspace)
@@ -115,7 +116,7 @@ func eachText(n *yaml.Node, see func(string)) {
 // folder is copied.
 func (s scratch) bring(paths []string, tops ...string) error {
 	for _, path := range paths {
-		if !configs.Within(s.from, path) {
+		if !texts.Within(s.from, path) {
 			continue
 		}
 		if dir := filepath.Dir(path); dir != s.from && !slices.Contains(tops, dir) {

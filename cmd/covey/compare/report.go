@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Report is what the runs of each arm have in common.
@@ -155,7 +156,7 @@ const legend = "medians, with the least and the most; accepted: with the interva
 func (r Report) notes() (list []string) {
 	list = append(list, legend, fmt.Sprintf("spent: $%.2f, %d tokens, %.1fs", r.Spent.CostUSD, r.Spent.Tokens, r.Spent.Seconds))
 	if r.Missing > 0 {
-		list = append(list, fmt.Sprintf("not complete: %s missing: %s", term.Plural(r.Missing, "run"), r.Why))
+		list = append(list, fmt.Sprintf("not complete: %s missing: %s", texts.Plural(r.Missing, "run"), r.Why))
 	}
 	return list
 }

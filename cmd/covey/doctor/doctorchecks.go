@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/sandbox"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -239,12 +239,12 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{fail("spec", err.Error(), "covey validate tells more")}
 	}
-	spec := ok("spec", "%s: team %s, %s", x.spec, team.Name, term.Plural(len(team.Members()), "member"))
+	spec := ok("spec", "%s: team %s, %s", x.spec, team.Name, texts.Plural(len(team.Members()), "member"))
 	if team.Unchecked != "" {
 		spec.Text += fmt.Sprintf("; requires %q was not checked: this covey is no release", team.Unchecked)
 	}
 	if n := len(team.Warnings); n > 0 {
-		spec = warn("spec", x.spec+": "+term.Plural(n, "warning"), "covey validate lists them")
+		spec = warn("spec", x.spec+": "+texts.Plural(n, "warning"), "covey validate lists them")
 	}
 	findings := []finding{spec}
 	for _, gone := range missing {
@@ -413,7 +413,7 @@ func backupFinding(p state.Place, b backup.State, now time.Time) finding {
 	about := fmt.Sprintf("team %s in %s: ", p.Team, p.Workspace)
 	age := "there is no backup of its store"
 	if b.Count > 0 {
-		age = fmt.Sprintf("%s of its store, the last one %s old", term.Plural(b.Count, "backup"),
+		age = fmt.Sprintf("%s of its store, the last one %s old", texts.Plural(b.Count, "backup"),
 			now.Sub(b.Newest).Round(time.Second))
 	}
 	logs := "; " + filepath.Join(p.Dir, "covey.log") + " says why"

@@ -85,7 +85,7 @@ func examineHooks(
 		x.hook(ctx, &merges[i], api.AtMerge)
 	}
 	if x.observers > 1 {
-		x.found[x.observer].Text += fmt.Sprintf(" (and %s like it)", term.Plural(x.observers-1, "other hook"))
+		x.found[x.observer].Text += fmt.Sprintf(" (and %s like it)", texts.Plural(x.observers-1, "other hook"))
 	}
 	return x.found, len(list) + len(merges), nil
 }
@@ -149,7 +149,7 @@ func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string
 	}
 	if n := x.counts.Of(moment, h.Label); n.FailedOpen > 0 {
 		report(flaw{fmt.Sprintf("in the last run it gave no verdict %s, and what it guards went on: %s",
-			term.Plural(n.FailedOpen, "time"), n.Why), "correct it, and try it with covey hooks run " + string(h.Event), true})
+			texts.Plural(n.FailedOpen, "time"), n.Why), "correct it, and try it with covey hooks run " + string(h.Event), true})
 	}
 	switch {
 	case h.Handler.Policy != "":

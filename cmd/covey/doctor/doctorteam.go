@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/trust"
@@ -97,7 +98,7 @@ func noticeFindings(team *configs.Team) []finding {
 			findings = append(findings, warn(check, fmt.Sprintf("%s: %v", name, err), "without a terminal no notice is shown"))
 		case err != nil:
 			findings = append(findings, warn(check, fmt.Sprintf("%s: %v", name, err), "until then its notices are given up"))
-		case rule.SecretFile != "" && configs.Within(team.Workspace, rule.SecretFile):
+		case rule.SecretFile != "" && texts.Within(team.Workspace, rule.SecretFile):
 			findings = append(findings, warn(check, fmt.Sprintf("%s: the secret %s lies in the workspace, where members can read it",
 				name, rule.SecretFile), "move it out of the workspace, or a member can sign notices of its own"))
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
@@ -79,7 +80,7 @@ func functions(root string) template.FuncMap {
 		"path":       url.PathEscape,
 		"usd":        func(v float64) string { return fmt.Sprintf("$%.2f", v) },
 		"dom":        DomID,
-		"plural":     term.Plural,
+		"plural":     texts.Plural,
 		"day":        func(t time.Time) string { return t.Local().Format("2 January 2006, 15:04") },
 		"lasted":     func(from, to time.Time) string { return term.Elapsed(to.Sub(from)) },
 		"passes": func(n int) string {

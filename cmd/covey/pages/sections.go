@@ -14,6 +14,7 @@ import (
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
@@ -165,7 +166,7 @@ func (d *Drawing) needs() *Section {
 	case all == 0:
 		s.Class, s.Title = "needs none", "Nothing needs you"
 	case len(list) == 0:
-		s.Class, s.Title = "needs empty", fmt.Sprintf("Nothing but %s of work to review needs you", term.Plural(work, "piece"))
+		s.Class, s.Title = "needs empty", fmt.Sprintf("Nothing but %s of work to review needs you", texts.Plural(work, "piece"))
 	}
 	requests := map[string]*view.Request{}
 	for _, r := range d.State.Requests {
@@ -329,7 +330,7 @@ func (d *Drawing) tasks() *Section {
 	}
 	list := append(open, done...)
 	if len(done) > foldedTasks { // their work is in the review queue
-		s.Open, s.Fold = len(open), term.Plural(len(done), "task")+" done"
+		s.Open, s.Fold = len(open), texts.Plural(len(done), "task")+" done"
 	} else {
 		slices.SortFunc(list, func(a, b *view.Task) int { return tasks.CompareIDs(a.ID, b.ID) })
 	}
@@ -419,7 +420,7 @@ func (d *Drawing) turns() *Section {
 		d.row(s, fmt.Sprintf("turn-%s-%d", DomID(t.Member), t.Number), "turn", one)
 	}
 	if n := len(s.Rows); n > 0 {
-		s.Fold = term.Plural(n, "turn") + ", end by end"
+		s.Fold = texts.Plural(n, "turn") + ", end by end"
 	}
 	return s
 }
@@ -459,7 +460,7 @@ func (d *Drawing) mail() *Section {
 	for _, m := range slices.Backward(list[max(0, len(list)-shownMail):]) {
 		d.row(s, "letter-"+DomID(m.ID), "letter", m)
 	}
-	s.Whole, s.Fold = true, term.Plural(len(s.Rows), "message")
+	s.Whole, s.Fold = true, texts.Plural(len(s.Rows), "message")
 	if len(s.Rows) == 0 {
 		s.Class = "mail empty"
 	}
@@ -478,7 +479,7 @@ func (d *Drawing) answers() *Section {
 		}
 		d.row(s, "answer-"+DomID(q.ID), "answer", q)
 	}
-	s.Fold = term.Plural(len(s.Rows), "question")
+	s.Fold = texts.Plural(len(s.Rows), "question")
 	if len(s.Rows) == 0 {
 		s.Class = "answers empty"
 	}

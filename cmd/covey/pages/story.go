@@ -57,7 +57,7 @@ func (r *report) story() story {
 	h := (&Drawing{State: s, Now: r.Now}).headline()
 	t := story{Asked: h.Run.Goal, Words: h.Words, Class: h.Class, Facts: termview.CountWords(s.TaskCounts(), s.WorkCounts())}
 	t.Facts = append(t.Facts, fmt.Sprintf("%d refused", h.Refused))
-	turns := term.Plural(h.Turns.Turns, "turn")
+	turns := texts.Plural(h.Turns.Turns, "turn")
 	if h.Turns.Completed > 0 {
 		turns += fmt.Sprintf(" (%.1f a task, %d empty)", h.Turns.PerTask, h.Turns.Empty)
 	}
@@ -95,7 +95,7 @@ func (r *report) openPart() part {
 	}
 	if len(waits) > 0 {
 		p.Rows = append(p.Rows, storyRow{Word: "to merge", Class: "wait", Text: fmt.Sprintf("%s of work, %d with marks (covey review): %s",
-			term.Plural(len(waits), "piece"), marked, texts.Few(waits, most))})
+			texts.Plural(len(waits), "piece"), marked, texts.Few(waits, most))})
 	}
 	var ready, open []string
 	for _, m := range s.Merges {
@@ -112,7 +112,8 @@ func (r *report) openPart() part {
 		p.Rows = append(p.Rows, storyRow{Word: "ready for a pull request", Class: "wait", Text: texts.Few(ready, most)})
 	}
 	if len(open) > 0 {
-		p.Rows = append(p.Rows, storyRow{Word: "not done", Class: "wait", Text: term.Plural(len(open), "task") + ": " + texts.Few(open, most)})
+		p.Rows = append(p.Rows,
+			storyRow{Word: "not done", Class: "wait", Text: texts.Plural(len(open), "task") + ": " + texts.Few(open, most)})
 	}
 	return p
 }
@@ -274,7 +275,7 @@ func (r *report) mergedPart() part {
 	for _, into := range order {
 		one := found[into]
 		p.Rows = append(p.Rows, storyRow{Word: "merged", Class: "good", Text: fmt.Sprintf("%s into %s (%.10s): %s",
-			term.Plural(len(one.names), "piece")+" of work", into, cmp.Or(one.last.Result, one.last.Commit), texts.Few(one.names, most))})
+			texts.Plural(len(one.names), "piece")+" of work", into, cmp.Or(one.last.Result, one.last.Commit), texts.Few(one.names, most))})
 	}
 	return p
 }
@@ -301,7 +302,7 @@ func (r *report) memberPart() part {
 			words[0] += ", the lead"
 		}
 		if n := len(done[m.Name]); n > 0 {
-			words = append(words, term.Plural(n, "task")+" done: "+texts.Few(done[m.Name], most))
+			words = append(words, texts.Plural(n, "task")+" done: "+texts.Few(done[m.Name], most))
 		}
 		for _, c := range []struct {
 			n    int

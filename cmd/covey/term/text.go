@@ -8,14 +8,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Plural formats a number with a word, which must form its plural with an s.
-func Plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
-
 // Elapsed formats a duration with two units: 12s, 3m20s, 2h05m. A negative duration,
 // after a clock was set back, gives 0s.
 func Elapsed(d time.Duration) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -33,7 +34,7 @@ func DeniedText(of accounts.Counts) string {
 		return ""
 	}
 	return fmt.Sprintf("was refused %s that nobody was asked about, the first %s",
-		term.Plural(of.DeniedCalls, "tool call"), term.ShortMiddle(of.FirstDenied))
+		texts.Plural(of.DeniedCalls, "tool call"), term.ShortMiddle(of.FirstDenied))
 }
 
 // printDenied prints, per member, the calls that did not run because nobody was asked, and how a person

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
@@ -51,7 +52,7 @@ func failedText(m api.MemberStatus) string {
 	for i, text := range parts {
 		parts[i] = text + times(each[text])
 	}
-	return fmt.Sprintf("%s: %s failed open: %s", term.PlainLine(cmp.Or(m.Name, "team")), term.Plural(sum, "hook"),
+	return fmt.Sprintf("%s: %s failed open: %s", term.PlainLine(cmp.Or(m.Name, "team")), texts.Plural(sum, "hook"),
 		strings.Join(parts, ", "))
 }
 

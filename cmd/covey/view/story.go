@@ -21,9 +21,9 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hints"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
@@ -126,9 +126,9 @@ func briefText(e events.Event) (string, term.Style) {
 	case events.HeldUp:
 		return "waits for " + d.For, term.Faint
 	case events.MemberHeld:
-		return fmt.Sprintf("held by %s until covey resume %s or a text from you", byWhom(d.By), e.Member), term.Yellow
+		return fmt.Sprintf("held by %s until covey resume %s or a text from you", inbox.AnswererName(d.By), e.Member), term.Yellow
 	case events.MemberResumed:
-		return "goes on: resumed by " + byWhom(d.By), term.Normal
+		return "goes on: resumed by " + inbox.AnswererName(d.By), term.Normal
 	case events.ScheduleRan:
 		return scheduleText(d), term.Faint
 	case events.Notified:
@@ -217,14 +217,6 @@ func compactedText(d events.Compacted) string {
 		what = "old results of tools are not shown to the model any more"
 	}
 	return fmt.Sprintf("%s: about %d tokens became %d", what, d.Before, d.After)
-}
-
-// byWhom names the author of an action.
-func byWhom(name string) string {
-	if name == actors.Operator {
-		return "a person"
-	}
-	return name
 }
 
 // failureText describes a failed turn, and when it is retried.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -12,7 +13,7 @@ import (
 // requestText describes a question, and how the operator answers it. A question that
 // was withdrawn has no text.
 func requestText(p requests.Request) (string, term.Style) {
-	who := byWhom(p.By)
+	who := inbox.AnswererName(p.By)
 	switch p.State {
 	case requests.Open:
 		// The line before has said why a member needs attention.

@@ -74,7 +74,7 @@ func TeamWord(s *view.State, runs bool) (string, term.Style) {
 	if working == 0 {
 		return "idle", term.Faint
 	}
-	return fmt.Sprintf("%s of %d at work", term.Plural(working, "member"), len(s.Members)), term.Green
+	return fmt.Sprintf("%s of %d at work", texts.Plural(working, "member"), len(s.Members)), term.Green
 }
 
 // MemberWord returns what a member does.
@@ -262,10 +262,10 @@ func CopyWords(w workcopies.Status) []string {
 		words = append(words, fmt.Sprintf("+%d −%d lines", w.Added, w.Removed))
 	}
 	if w.Dirty > 0 {
-		words = append(words, term.Plural(w.Dirty, "change")+" not committed")
+		words = append(words, texts.Plural(w.Dirty, "change")+" not committed")
 	}
 	if w.Ahead > 0 {
-		words = append(words, term.Plural(w.Ahead, "commit")+" not merged")
+		words = append(words, texts.Plural(w.Ahead, "commit")+" not merged")
 	}
 	return words
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -107,7 +108,8 @@ func (p *Page) mayAccept(one pages.Piece, form url.Values) error {
 	case len(one.Marks()) > 0 && !own && strings.TrimSpace(form.Get("word")) != typedWord:
 		return errors.New("nothing was merged: it has marks, and that was not the word " + typedWord)
 	case unsent > 0 && form.Get("unsent") == "":
-		return fmt.Errorf("nothing was merged: %s would be lost; send it back, or merge it on its page without that", term.Plural(unsent, "comment"))
+		return fmt.Errorf("nothing was merged: %s would be lost; send it back, or merge it on its page without that",
+			texts.Plural(unsent, "comment"))
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -10,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -28,12 +27,6 @@ const (
 	maxFormer    = 8
 )
 
-// sumOfSecret returns a text by which a secret is known again.
-func sumOfSecret(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:])
-}
-
 // succeed reads what is known of the pages that were at the guard's address before, and leaves the next one
 // what it has to know. A file that is not there or damaged means only that pages have to be opened anew.
 func (g *guard) succeed(place state.Place, address string) {
@@ -44,7 +37,7 @@ func (g *guard) succeed(place state.Place, address string) {
 	}
 	g.before = known[address]
 	g.before = g.before[max(0, len(g.before)-maxFormer):]
-	known[address] = append(slices.Clone(g.before), former{sumOfSecret(g.root), sumOfSecret(g.sign(ownCookie))})
+	known[address] = append(slices.Clone(g.before), former{texts.Digest(g.root), texts.Digest(g.sign(ownCookie))})
 	if data, err := json.Marshal(known); err == nil {
 		_ = state.WriteAtomic(path, data) // then pages have to be opened anew
 	}
@@ -55,8 +48,8 @@ func (g *guard) succeed(place state.Place, address string) {
 func (g *guard) isFormer(r *http.Request) bool {
 	root, _, ok := cutRoot(r.URL.Path)
 	return ok && slices.ContainsFunc(g.before, func(one former) bool {
-		return same(sumOfSecret(root), one.Root) && slices.ContainsFunc(r.CookiesNamed(g.cookie), func(c *http.Cookie) bool {
-			return same(sumOfSecret(c.Value), one.Cookie)
+		return same(texts.Digest(root), one.Root) && slices.ContainsFunc(r.CookiesNamed(g.cookie), func(c *http.Cookie) bool {
+			return same(texts.Digest(c.Value), one.Cookie)
 		})
 	})
 }

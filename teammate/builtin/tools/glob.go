@@ -10,6 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -59,11 +60,7 @@ func (t *Set) globTool() agent.Tool {
 // pattern. Leading folders without wildcards need no search.
 func (p paths) globStart(in globInput) (dir, pattern string) {
 	base, pattern := doublestar.SplitPattern(filepath.ToSlash(in.Pattern))
-	base = filepath.FromSlash(base)
-	if !filepath.IsAbs(base) {
-		base = filepath.Join(p.absolute(in.Path), base)
-	}
-	return p.absolute(base), pattern
+	return texts.Absolute(p.absolute(in.Path), base), pattern
 }
 
 // glob runs Glob.

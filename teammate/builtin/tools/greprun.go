@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -197,7 +198,7 @@ func cutAround(line []byte, at []int) string {
 		}
 	}
 	part := strings.ToValidUTF8(string(line[from:min(len(line), from+grepWidth*utf8.UTFMax)]), "\uFFFD")
-	short := firstRunes(part, grepWidth)
+	short := texts.Runes(part, grepWidth)
 	if from > 0 {
 		short = "… " + short
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -102,22 +103,11 @@ func cutLine(line string, length int) string {
 	if len(line) <= readWidth {
 		return line
 	}
-	short := firstRunes(line, readWidth)
+	short := texts.Runes(line, readWidth)
 	if len(short) == len(line) {
 		return line
 	}
 	return fmt.Sprintf("%s… (cut: the line has %d bytes)", short, length)
-}
-
-// firstRunes returns the first n characters of s.
-func firstRunes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }
 
 // result returns Read's result.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 const (
@@ -87,7 +89,7 @@ func (s *spool) text(limit int) (text, path string) {
 	if len(end) < spoolMemory { // the end of the head belongs to it
 		end = append(s.head[max(0, len(s.head)-spoolMemory):len(s.head):len(s.head)], end...)
 	}
-	first := firstRunes(strings.ToValidUTF8(string(s.head), "\uFFFD"), limit/2)
+	first := texts.Runes(strings.ToValidUTF8(string(s.head), "\uFFFD"), limit/2)
 	last := lastRunes(strings.ToValidUTF8(string(end), "\uFFFD"), limit/2)
 	last = strings.TrimRight(last, "\r\n")
 	return first + s.gap(path) + last, path

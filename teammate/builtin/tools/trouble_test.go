@@ -18,6 +18,7 @@ import (
 	"testing/iotest"
 
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -239,7 +240,7 @@ func TestRunes(t *testing.T) {
 		{"", 3, "", ""}, {"abc", 0, "", ""}, {"abc", 2, "ab", "bc"}, {"abc", 5, "abc", "abc"}, {"äöü", 2, "äö", "öü"},
 		{"a\xffb", 2, "a\xff", "\xffb"},
 	} {
-		if got := firstRunes(test.s, test.n); got != test.first {
+		if got := texts.Runes(test.s, test.n); got != test.first {
 			t.Errorf("the first %d of %q: %q", test.n, test.s, got)
 		}
 		if got := lastRunes(test.s, test.n); got != test.last {

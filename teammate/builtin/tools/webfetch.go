@@ -199,8 +199,8 @@ func pagePart(p web.Page, text string, offset int) (string, error) {
 	if total == 0 {
 		return "", errors.New("has no text; a script in a browser may make it")
 	}
-	rest := text[len(firstRunes(text, offset)):]
-	part := firstRunes(rest, fetchChars)
+	rest := text[len(texts.Runes(text, offset)):]
+	part := texts.Runes(rest, fetchChars)
 	switch {
 	case len(part) < len(rest):
 		part += fmt.Sprintf("\n(characters %d to %d of %d; go on with offset %d)", offset, offset+fetchChars, total,
