@@ -3,7 +3,6 @@ package specs_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,11 +17,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
-
-func TestMain(m *testing.M) {
-	testkit.Begin(0)
-	os.Exit(m.Run())
-}
 
 const spec = `covey: 1
 lead: {model: openai/gpt-5}

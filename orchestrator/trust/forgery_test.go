@@ -1,4 +1,4 @@
-package orchestrator_test
+package trust_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package orchestrator_test
+package recordings_test
 
 import (
 	"fmt"

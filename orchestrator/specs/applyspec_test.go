@@ -1,4 +1,4 @@
-package orchestrator_test
+package specs_test
 
 import (
 	"errors"

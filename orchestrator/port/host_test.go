@@ -1,4 +1,4 @@
-package orchestrator_test
+package port_test
 
 import (
 	"context"
