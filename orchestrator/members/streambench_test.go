@@ -1,4 +1,4 @@
-package orchestrator_test
+package members_test
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ import (
 // line in the journal. The bar is 2 ms for 99 of 100. Beside it is measured how long a line takes
 // over such a connection to a reader that does nothing with it.
 //
-//	go test -run xxx -bench LastByte -benchtime 1000x ./orchestrator
+//	go test -run xxx -bench LastByte -benchtime 1000x ./orchestrator/members
 func BenchmarkLastByte(b *testing.B) {
 	s, written := newWriters(b), make(chan time.Time, 1)
 	c := teamtest.StartBench(b, map[string]string{
@@ -133,7 +133,7 @@ func (s *streams) age(who string, n int) time.Duration {
 // how long each text takes from its end to its line in the journal. The bar is that nothing
 // takes a second. Provider, team and reader share one process.
 //
-//	go test -run xxx -bench Streams -benchtime 3x ./orchestrator
+//	go test -run xxx -bench Streams -benchtime 3x ./orchestrator/members
 func BenchmarkStreams(b *testing.B) {
 	s := &streams{members: 100, pieces: 100, pace: 50 * time.Millisecond}
 	server := httptest.NewServer(s)

@@ -1,4 +1,4 @@
-package orchestrator_test
+package memory_test
 
 import (
 	"encoding/json"
