@@ -3,6 +3,7 @@ package configs
 import (
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -165,6 +166,11 @@ func (r *gateRules) places(t *Team, s *gatesSpec) {
 		}
 	}
 	for _, g := range s.merge.Items {
+		for _, kind := range g.hints.Items {
+			if slices.Contains(hints.ByTrial(), kind.V) && len(t.Tests) == 0 {
+				r.Fail(kind.At.At, "only a run of tests finds %s; add tests: true to the gate whose command runs the tests", kind.V)
+			}
+		}
 		if g.policy.V != "" {
 			r.Fail(g.policy.At.At, "a policy looks at a member, which merges nothing; write a command, an approver or hints here")
 		}
@@ -278,6 +284,7 @@ func (g *gateSpec) fields() []yaml.Field {
 		{Key: "approve", Part: yaml.Text(&g.approve),
 			Doc: "Who must approve, in gates of task and merge: a member, or person for whoever answers the inbox."},
 		{Key: "hints", Part: yaml.SomeOf(&g.hints, "a list of kinds of hints", hints.Kinds()...),
-			Doc: "In gates of merge: kinds of hints; work that has one is refused. They are " + strings.Join(hints.Kinds(), ", ") + "."},
+			Doc: "In gates of merge: kinds of hints; work that has one is refused. They are " + strings.Join(hints.Kinds(), ", ") +
+				". The last " + strconv.Itoa(len(hints.ByTrial())) + " need a gate with tests: true."},
 	}
 }

@@ -185,6 +185,9 @@ func (m Merge) propose(t *store.Tx, a actors.Actor) (Merge, error) {
 	for _, old := range known {
 		if n, _ := store.ParseID(old.ID); old.State.Over() && n+maxMerges <= number {
 			t.Delete(bucketMerges, store.NumKey(n))
+			if err := setValue(t, old.TrialKey(), &valueRecord{}); err != nil {
+				return Merge{}, err
+			}
 		}
 	}
 	return m.save(t, a), nil
@@ -291,6 +294,9 @@ func checkMerges(c *store.Checker) {
 		}
 	})
 }
+
+// TrialKey is the key of the value that tells what tests have said of the merge's work. It goes with the merge.
+func (m Merge) TrialKey() string { return "tests of merge " + m.ID }
 
 // Subject returns the subject under which verdicts about the merge's work are kept
 // (VerdictKey): its task's id, or its branch.

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -162,8 +163,14 @@ func TestMergesAreBounded(t *testing.T) {
 		dropped.Branch = fmt.Sprintf("b%d", i)
 		move(t, s, propose(t, s, dropped), MergeDropped)
 	}
+	known, err := s.Merges().List(t.Context())
+	for _, m := range ok(t, known, err) {
+		if err := s.Put(t.Context(), m.TrialKey(), json.RawMessage("1")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	// The numbers of a thousand merges are given out; to make those would read all of them each time.
-	_, err := submit(t.Context(), s.db.Job("give out numbers"), func(t *store.Tx) (int, error) {
+	_, err = submit(t.Context(), s.db.Job("give out numbers"), func(t *store.Tx) (int, error) {
 		t.Raise(store.MergeCounter, maxMerges+10)
 		return 0, nil
 	})
@@ -179,6 +186,13 @@ func TestMergesAreBounded(t *testing.T) {
 		got = append(got, m.ID)
 	}
 	wantList(t, "merges", got, append(want, last.ID))
+	got = nil
+	for _, m := range known {
+		if _, there, err := s.Value(t.Context(), m.TrialKey()); ok(t, there, err) {
+			got = append(got, m.ID)
+		}
+	}
+	wantList(t, "trials", got, want)
 }
 
 // Whatever is proposed and moved, a branch has one merge that is not over, no

@@ -63,26 +63,27 @@ func Evidence(files []FileDiff, test func(name string, edits []Edit) (Ran, error
 			}
 		}
 	}
-	s := &search{test: test}
-	if len(older) > 0 {
-		switch s.run("the work", nil) {
-		case Passed:
-			if s.run("the tests as they were", undo(older...)) == Failed {
-				s.add("tests-before", false, "old tests fail", "Tests as they were before fail on this work, which changes them.", placesOf(older))
-			}
-		case Failed:
-			s.add("tests-fail", true, "tests fail", "The tests fail on this work.", placesOf(older))
-			return s.found, s.err
-		}
+	s, all := &search{test: test}, append(tests, code...)
+	if len(all) == 0 {
+		return nil, nil
 	}
-	switch all := undo(code...); {
-	case len(all) == 0:
-	case s.run("nothing but the tests", all) != Passed:
+	switch s.must("the work", nil) {
+	case Passed:
+		if len(older) > 0 && s.must("the tests as they were", undo(older...)) == Failed {
+			s.add(testsBefore, false, "old tests fail", "Tests as they were before fail on this work, which changes them.", placesOf(older))
+		}
+	case Failed:
+		s.add(testsFail, true, "tests fail", "The tests fail on this work.", placesOf(all))
+		return s.found, s.err
+	}
+	switch edits := undo(code...); {
+	case len(edits) == 0:
+	case s.must("nothing but the tests", edits) != Passed:
 		s.parts(code)
 	case len(tests) > 0:
-		s.add("tests-idle", true, "tests prove nothing", "Tests change with the code, and pass without the change of the code.", placesOf(tests))
+		s.add(testsIdle, true, "tests prove nothing", "Tests change with the code, and pass without the change of the code.", placesOf(all))
 	default:
-		s.add("untested", false, "not tested", "The tests pass without this work.", placesOf(code))
+		s.add(untested, false, "not tested", "The tests pass without this work.", placesOf(code))
 	}
 	return s.found, s.err
 }
@@ -101,6 +102,16 @@ func (s *search) run(name string, edits []Edit) (r Ran) {
 		if r, s.err = s.test(name, edits); r == Untried {
 			s.left++
 		}
+	}
+	return r
+}
+
+// must is run for what says something of all of the work: that it was not tried is a hint.
+func (s *search) must(name string, edits []Edit) Ran {
+	r := s.run(name, edits)
+	if r == Untried && s.err == nil {
+		none := Hint{Kind: NotTried, Word: "not tried", Text: "There was no time to find out what the tests check."}
+		s.found = Join(s.found, []Hint{none})
 	}
 	return r
 }
@@ -147,8 +158,8 @@ func (s *search) parts(code []FileDiff) {
 	if s.left > 0 {
 		more = fmt.Sprintf(" There was no time for %d more trials.", s.left)
 	}
-	s.add("untested", false, "not tested", "The tests pass without these changes."+more, loose)
-	s.add("unpinned", false, "not pinned", "The tests also pass with another condition or number here."+more, turned)
+	s.add(untested, false, "not tested", "The tests pass without these changes."+more, loose)
+	s.add(unpinned, false, "not pinned", "The tests also pass with another condition or number here."+more, turned)
 }
 
 // placesOf returns files as places.

@@ -2,7 +2,22 @@ package hints
 
 import "slices"
 
-// Kinds returns the names of all kinds of hints that Find finds by rules, in their order.
+// The kinds of hints that Evidence finds, and NotTried for what it had no time for.
+const (
+	testsFail   Kind = "tests-fail"
+	testsIdle   Kind = "tests-idle"
+	testsBefore Kind = "tests-before"
+	untested    Kind = "untested"
+	unpinned    Kind = "unpinned"
+	NotTried    Kind = "not-tried"
+)
+
+// ByTrial returns the names of the kinds of hints that only trials of tests find.
+func ByTrial() []string {
+	return []string{string(testsFail), string(testsIdle), string(testsBefore), string(untested), string(unpinned)}
+}
+
+// Kinds returns the names of all kinds of hints that Find finds by rules, in their order, and those of ByTrial.
 func Kinds() []string {
 	var kinds []string
 	for _, r := range rules() {
@@ -10,7 +25,7 @@ func Kinds() []string {
 			kinds = append(kinds, string(r.kind))
 		}
 	}
-	return kinds
+	return append(kinds, ByTrial()...)
 }
 
 // rules are all kinds of hints. A kind may have several rows: the marked one, and notes on what looks

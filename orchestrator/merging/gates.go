@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/orchestrator/writes"
@@ -137,10 +138,38 @@ func handlersFor(team *configs.Team) []hooks.Handler {
 	return all
 }
 
-// runGates implements Queue.Gates.
+// runGates implements Queue.Gates. Gates whose hints only trials of tests find come last, because what other gates
+// refuse is not worth trials, which take the working copy besides.
 func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err error) {
-	handlers := handlersFor(d.deps.Team())
-	if len(handlers) == 0 || t.Forced {
+	team := d.deps.Team()
+	var first, last []hooks.Handler
+	for _, h := range handlersFor(team) {
+		if byTrial(configs.HintsOf(h.Policy)) {
+			last = append(last, h)
+		} else {
+			first = append(first, h)
+		}
+	}
+	if t.Forced {
+		return "", nil
+	}
+	if refusal, err = d.runSome(ctx, t, first); refusal != "" || err != nil || len(last) == 0 {
+		return refusal, err
+	}
+	if err := d.proveOne(ctx, t.Merge, team.Tests, true); err != nil {
+		return "", fmt.Errorf("run tests on parts of the work: %w", err)
+	}
+	return d.runSome(ctx, t, last)
+}
+
+// byTrial reports whether kinds of hints have one that only trials of tests find.
+func byTrial(kinds []string) bool {
+	return slices.ContainsFunc(hints.ByTrial(), func(kind string) bool { return slices.Contains(kinds, kind) })
+}
+
+// runSome runs some gates.
+func (d *Merger) runSome(ctx context.Context, t Trial, handlers []hooks.Handler) (refusal string, err error) {
+	if len(handlers) == 0 {
 		return "", nil
 	}
 	about, err := d.about(ctx, t)

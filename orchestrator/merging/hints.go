@@ -158,7 +158,7 @@ func (q *Queue) hintsGate(m tasks.Merge, kinds []string) runner.Policy {
 		found, _ := q.hintsOf(ctx, one)
 		var said strings.Builder
 		for _, h := range found {
-			if !slices.Contains(kinds, string(h.Kind)) && h.Kind != "too-large" && h.Kind != "not-read" {
+			if !slices.Contains(kinds, string(h.Kind)) && h.Kind != "too-large" && h.Kind != "not-read" && (h.Kind != hints.NotTried || !byTrial(kinds)) {
 				continue
 			}
 			said.WriteString(h.String() + "\n")

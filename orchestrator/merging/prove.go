@@ -34,13 +34,10 @@ type proof struct {
 	Hints  []hints.Hint
 }
 
-// proofKey is the key of the proof of a piece of work in the store.
-func proofKey(m tasks.Merge) string { return "tests of merge " + m.ID }
-
 // proven returns the hints that the tests of the spec have given about the work.
 func (q *Queue) proven(ctx context.Context, m tasks.Merge) []hints.Hint {
 	var p proof
-	if err := tasks.ReadValue(ctx, q.Store, proofKey(m), &p); err != nil || p.Commit != m.Commit {
+	if err := tasks.ReadValue(ctx, q.Store, m.TrialKey(), &p); err != nil || p.Commit != m.Commit {
 		return nil
 	}
 	return p.Hints
@@ -72,7 +69,9 @@ func (d *Merger) prove(ctx context.Context, last bool) error {
 		if !m.State.Stands() {
 			continue
 		}
+		d.queue.working.Lock()
 		err := d.proveOne(trying, m, gates, last)
+		d.queue.working.Unlock()
 		if errors.Is(err, errLater) || trying.Err() != nil {
 			break
 		}
@@ -83,10 +82,10 @@ func (d *Merger) prove(ctx context.Context, last bool) error {
 	return errors.Join(append(failed, d.hint(ctx))...)
 }
 
-// proveOne is prove for one piece of work.
+// proveOne is prove for one piece of work. The caller holds queue.working.
 func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Handler, last bool) error {
 	var p proof
-	if err := tasks.ReadValue(ctx, d.deps.Store, proofKey(m), &p); err != nil {
+	if err := tasks.ReadValue(ctx, d.deps.Store, m.TrialKey(), &p); err != nil {
 		return err
 	}
 	if by := string(texts.Encode(gates)); p.Commit != m.Commit || p.By != by {
@@ -119,7 +118,7 @@ func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Hand
 				result, p.Took = hints.Untried, proofTime
 			}
 			p.Ran[name] = result
-			err = d.deps.Store.Put(ctx, proofKey(m), texts.Encode(p))
+			err = d.deps.Store.Put(ctx, m.TrialKey(), texts.Encode(p))
 		}
 		return result, err
 	})
@@ -135,9 +134,9 @@ func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Hand
 			}
 		}
 	}
-	p.Done = true
+	p.Done, p.Ran = true, nil
 	delete(d.hinted, m.ID+" "+m.Commit) // there is more to be told
-	return d.deps.Store.Put(ctx, proofKey(m), texts.Encode(p))
+	return d.deps.Store.Put(ctx, m.TrialKey(), texts.Encode(p))
 }
 
 // errTooLong means that a trial took all the time that was left.
@@ -171,8 +170,6 @@ func (d *Merger) interruptibly(ctx context.Context, limit time.Duration, last bo
 
 // tries runs tests on a piece of work with edits.
 func (d *Merger) tries(ctx context.Context, m tasks.Merge, gates []hooks.Handler, edits []hints.Edit) (hints.Ran, error) {
-	d.queue.working.Lock()
-	defer d.queue.working.Unlock()
 	copy, err := d.queue.scratch(ctx, m.Commit)
 	if err != nil {
 		return hints.Untried, fmt.Errorf("a working copy: %w", err)
