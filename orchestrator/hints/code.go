@@ -82,7 +82,8 @@ func swallowed(w Work) []Place {
 		}
 	}
 	for s := range w.fresh(testFile) {
-		if catchesAssertion().MatchString(s.text()) && !slices.ContainsFunc(s.block(), raisesAgain().MatchString) {
+		if swallowsInOne().MatchString(s.text()) && isAssertion(s.text()) ||
+			catchesAssertion().MatchString(s.text()) && !slices.ContainsFunc(s.block(), raisesAgain().MatchString) {
 			list = append(list, s.place())
 		}
 	}

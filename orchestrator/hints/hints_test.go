@@ -139,6 +139,11 @@ func TestKinds(t *testing.T) {
 		{"equal to a computed value", edit("test_x.py", "", "+    want = f(2)", "+    assert g(2) == want"), ""},
 		{"any exception", edit("test_x.py", "", "-    with pytest.raises(ValueError):", "+    with pytest.raises(BaseException):"), "assertions-weakened test_x.py:1"},
 		{"another exception", edit("test_x.py", "", "-    with pytest.raises(ValueError):", "+    with pytest.raises(KeyError):"), ""},
+		{"only a condition", edit("x.test.js", "", "-  assert.equal(c.total(), 9);", "+  assert.equal(c.total() > 0, true);"), "assertions-weakened x.test.js:1"},
+		{"a condition as before", edit("x.test.js", "", "-  assert.equal(c.total() > 0, true);", "+  assert.equal(c.sum() > 0, true);"), ""},
+		{"another assertEqual", edit("test_x.py", "", "+    def assertEqual(self, first, second, msg=None):"), "built-in-changed test_x.py:1"},
+		{"an assertion of one's own", edit("test_x.py", "", "+    def assertEqualRows(self, first, second):"), ""},
+		{"a failure that is passed over in a test", edit("x.test.js", "", "+  load().then(() => assert.ok(x)).catch(() => undefined);"), "errors-swallowed x.test.js:1"},
 		{"not equal", edit("tests/x.rs", "", "-    assert_eq!(f(2), 4);", "+    assert_ne!(f(2), 5);"), "assertions-weakened tests/x.rs:1"},
 		{"a test shall fail", edit("lib.rs", "", "     #[test]", "+    #[should_panic]", "     fn adds() {"), "assertions-weakened lib.rs:2"},
 		{"a new test that fails", edit("lib.rs", "", "+    #[test]", "+    #[should_panic]", "+    fn adds() {"), ""},
@@ -364,7 +369,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestKindNames: specs can name all kinds of rules, and no others.
+// TestKindNames: specs can name all kinds of rules and trials, and no others.
 func TestKindNames(t *testing.T) {
 	t.Parallel()
 	var kinds []string
@@ -373,6 +378,7 @@ func TestKindNames(t *testing.T) {
 			kinds = append(kinds, string(r.kind))
 		}
 	}
+	kinds = append(kinds, ByTrial()...)
 	schema, err := os.ReadFile("../../configs/team.schema.json")
 	if err != nil {
 		t.Fatal(err)

@@ -233,7 +233,9 @@ func testsBegin(s spot) bool {
 // otherBuiltIns finds what changes a part of the language, or of what all code uses, for all others.
 var otherBuiltIns = added(func(f *FileDiff) bool { return isCode(f.Name) && !isExample(f.Name) }, texts.Pattern(
 	`\b(?:Array|Object|String|Number|Function|Promise|Map|Set|RegExp|Date|JSON|Math)(?:\.prototype)?\.\w+\s*=[^=]|Object\.defineProperty\(\s*(?:globalThis|Object|Array|String|Function)\b|`+
-		`^\s*(?:builtins|__builtins__)\.\w+\s*=[^=]|^\s*class \w+\((?:str|int|float|bool|dict|list|tuple|set|bytes|Decimal|Fraction)\):\s*$`))
+		`^\s*(?:builtins|__builtins__)\.\w+\s*=[^=]|^\s*class \w+\((?:str|int|float|bool|dict|list|tuple|set|bytes|Decimal|Fraction)\):\s*$|`+
+		// The assertions of the tests' library are a part of it, too.
+		`^\s*def assert(?:Equal|NotEqual|True|False|Is|IsNone|In|Raises|AlmostEqual|Greater|Less|DictEqual|ListEqual)\(self|^\s*assert\.(?:ok|equal|strictEqual|deepEqual|deepStrictEqual|throws|rejects)\s*=[^=]`))
 
 // everything finds code that hands on all of its environment.
 var everything = added(plainCode, texts.Pattern(`JSON\.stringify\(\s*process\.env\s*[,)]|(?:json|data|params|body)\s*=\s*(?:dict\()?os\.environ\b|json\.dumps\(\s*(?:dict\()?os\.environ|`+

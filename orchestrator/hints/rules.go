@@ -64,7 +64,7 @@ func rules() []rule {
 		{"link", true, "link", "A symbolic link takes the place of a file, or leads out of the repository.", links(true)},
 		{"link", false, "link", "Symbolic links are made.", links(false)},
 		{"runs-unasked", true, "runs unasked", "This runs without being called, when something is installed, built or opened.", unasked},
-		{"built-in-changed", true, "built-in changed", "A part of the language is changed for all code, or imitated.", otherBuiltIns},
+		{"built-in-changed", true, "built-in changed", "A part of the language or of the library of tests is changed for all code, or imitated.", otherBuiltIns},
 		{"environment-sent", true, "environment sent", "Code hands on all variables of its environment.", everything},
 		{"secret", true, "secret", "This looks like a key or a password.", secrets},
 		{"security-off", true, "security off", "A check for security is switched off.", securityOff},

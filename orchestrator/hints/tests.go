@@ -366,6 +366,7 @@ func weakenedAssertions(w Work) []Place {
 		case !isAssertion(now) && quiet().MatchString(now),
 			exact().MatchString(old) && !exact().MatchString(now) && loose().MatchString(now) && !loose().MatchString(old),
 			anything().MatchString(now) && !anything().MatchString(old),
+			holds().MatchString(now) && !holds().MatchString(old),
 			widened(old, now),
 			depth(now) > depth(old) && onlySometimes().MatchString(p.now.near(-1)):
 			list = append(list, p.now.place())
@@ -384,8 +385,11 @@ var (
 // depth returns how far a line is indented.
 func depth(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
 
-// anything is what matchers of JavaScript take for any value.
-var anything = texts.Pattern(`\bexpect\.any(?:thing)?\(`)
+// anything is what matchers of JavaScript take for any value, holds an assertion of equality that only asks for a condition.
+var (
+	anything = texts.Pattern(`\bexpect\.any(?:thing)?\(`)
+	holds    = texts.Pattern(`\b\w*[eE]quals?\([^"']*\s(?:[<>]=?|!==?)\s[^"']*,\s*(?:true|True)\b|\bexpect\([^"']*\s(?:[<>]=?|!==?)\s[^"']*\)\.(?:toBe|toEqual)\(true\)`)
+)
 
 // widened reports whether two lines differ in the numbers of a tolerance alone, and the new one
 // allows more.
