@@ -1,4 +1,4 @@
-package orchestrator_test
+package members_test
 
 import (
 	"fmt"
