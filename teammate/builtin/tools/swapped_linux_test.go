@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,9 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 	"golang.org/x/sys/unix"
 )
+
+// swaps is how often TestSwappedLinks has each tool work; .ci/long has 3,000.
+var swaps = flag.Int("swaps", 200, "how often TestSwappedLinks has each tool work")
 
 // TestSwappedLinks: whatever a program puts in the place of a folder or a file, and at whatever moment, no tool reads
 // or writes what the link leads to, be it outside of the workspace or in another folder of it.
@@ -23,6 +27,9 @@ func TestSwappedLinks(t *testing.T) {
 		}
 		testkit.Must(t, os.Symlink("hidden", filepath.Join(root, "link")))
 	}
+	swap := func(root string) { // the folder and the link change places, in one step
+		_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(root, "plain"), unix.AT_FDCWD, filepath.Join(root, "link"), unix.RENAME_EXCHANGE)
+	}
 	stop, swapped := make(chan struct{}), sync.WaitGroup{}
 	for _, root := range []string{b.root, outside} {
 		swapped.Go(func() {
@@ -31,21 +38,18 @@ func TestSwappedLinks(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					// The folder and the link change places, in one step.
-					_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(root, "plain"), unix.AT_FDCWD, filepath.Join(root, "link"), unix.RENAME_EXCHANGE)
+					swap(root)
 				}
 			}
 		})
 	}
-	read, escapes := 0, 0
+	escapes := 0
 	ctx := t.Context()
-	for range 3000 {
+	for range *swaps {
 		for _, root := range []string{b.root, outside} {
 			file := filepath.Join(root, "plain", "f")
 			if r := b.tools.read(ctx, readInput{FilePath: file}); strings.Contains(r.Content, "SECRET") {
 				escapes++
-			} else if !r.IsError {
-				read++
 			}
 			b.tools.write(ctx, writeInput{FilePath: filepath.Join(root, "plain", "new"), Content: "x"})
 			b.tools.write(ctx, writeInput{FilePath: filepath.Join(root, "plain", "deep", "new"), Content: "x"})
@@ -58,14 +62,21 @@ func TestSwappedLinks(t *testing.T) {
 	close(stop)
 	swapped.Wait()
 	for _, root := range []string{b.root, outside} {
+		// Where the folder is itself again, it is read.
+		if _, err := os.Readlink(filepath.Join(root, "plain")); err == nil {
+			swap(root)
+		}
+		if r := b.tools.read(ctx, readInput{FilePath: filepath.Join(root, "plain", "f")}); r.IsError || !strings.Contains(r.Content, "fine") {
+			t.Errorf("the file itself is read as %+v", r)
+		}
 		for _, name := range []string{"new", "deep/new"} {
 			if _, err := os.Lstat(filepath.Join(root, "hidden", name)); err == nil {
 				escapes++
 			}
 		}
 	}
-	if escapes > 0 || read == 0 {
-		t.Errorf("%d escapes, and %d reads of the file itself", escapes, read)
+	if escapes > 0 {
+		t.Errorf("%d escapes", escapes)
 	}
 }
 
