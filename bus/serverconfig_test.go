@@ -139,7 +139,7 @@ func TestConfig(t *testing.T) {
 		if m, err := other.Request(subject, nil, time.Second); err == nil {
 			t.Errorf("another team's key has published to %s: %s", subject, m.Data)
 		}
-		if _, err := crew.Request(subject, nil, 10*time.Second); err != nil {
+		if _, err := crew.Request(subject, nil, time.Minute); err != nil {
 			t.Errorf("the team's key cannot publish to %s: %v", subject, err)
 		}
 	}

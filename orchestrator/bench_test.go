@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -62,7 +63,7 @@ func TestIdleMembersCostLittle(t *testing.T) {
 func anyLoad(load) bool { return true }
 
 // restingTeam starts a team, waits until everybody is idle, measures, and ends it. It
-// measures again until enough accepts the result, or for half a minute.
+// measures again until enough accepts the result, or gives up.
 func restingTeam(b testing.TB, members int, enough func(load) bool) load {
 	b.Helper()
 	b.Setenv("COVEY_STATE_HOME", b.TempDir())
@@ -111,7 +112,7 @@ func restingTeam(b testing.TB, members int, enough func(load) bool) load {
 	}
 	opened := time.Since(begun)
 	takes := measured().since(before, opened)
-	for limit := time.Now().Add(30 * time.Second); !enough(takes) && time.Now().Before(limit); {
+	for limit := time.Now().Add(testkit.Patience); !enough(takes) && time.Now().Before(limit); {
 		time.Sleep(10 * time.Millisecond)
 		takes = measured().since(before, opened)
 	}

@@ -450,7 +450,7 @@ func TestRuleIsFast(t *testing.T) {
 		r.Permits(c)
 		r.Forbids(c)
 		reads.Forbids(c)
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: %v", name, took)
 		}
 	}

@@ -471,7 +471,7 @@ func TestRevokedMemberIsDropped(t *testing.T) {
 		if err := <-failed; err == nil {
 			t.Error("the call of a revoked member was answered")
 		}
-		if took := time.Since(began); took > 30*time.Second { // a second is meant; a busy machine may add to it
+		if took := time.Since(began); took > time.Minute { // a second is meant; a busy machine may add to it
 			t.Errorf("it took %v", took)
 		}
 	})
