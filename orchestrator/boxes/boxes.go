@@ -98,14 +98,18 @@ func removeMountPoints(temp string, granted []string) {
 	needed := func(path string) bool {
 		return slices.ContainsFunc(granted, func(dir string) bool { return texts.Within(path, dir) })
 	}
+	root, err := os.OpenRoot(temp) // the member may put a link into a path meanwhile
+	if err != nil {
+		return
+	}
+	defer root.Close()
 	var points []string
-	_ = filepath.WalkDir(temp, func(path string, d fs.DirEntry, err error) error { // what cannot be read stays
-		if err != nil || path == temp {
+	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error { // what cannot be read stays
+		if err != nil || path == "." {
 			return nil
 		}
-		rel := strings.TrimPrefix(path, temp)
-		if exists("/tmp"+rel) || exists("/var/tmp"+rel) {
-			if !needed("/tmp"+rel) && !needed("/var/tmp"+rel) {
+		if exists("/tmp/"+path) || exists("/var/tmp/"+path) {
+			if !needed("/tmp/"+path) && !needed("/var/tmp/"+path) {
 				points = append(points, path)
 			}
 			return nil
@@ -116,8 +120,8 @@ func removeMountPoints(temp string, granted []string) {
 		return nil
 	})
 	for _, path := range slices.Backward(points) {
-		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0) {
-			_ = os.Remove(path) // a folder that holds something stays
+		if info, err := root.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0) {
+			_ = root.Remove(path) // a folder that holds something stays
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // sharedLogins keep the files of a login the same for the user and for a program with a home of its own:
@@ -102,6 +104,9 @@ func (s *sharedLogins) sync(begins bool) (err error) {
 	return err
 }
 
+// maxLogin bounds what is read of a login that a member can write to. One that is cut off is a broken one.
+const maxLogin = 1 << 20
+
 // sync makes both files the same. The younger one counts, and its time becomes that of both. A file
 // that the program has removed or broken does not count; without the user's there is no login.
 func (f sharedLogin) sync(home *os.Root, begins bool) error {
@@ -128,7 +133,7 @@ func (f sharedLogin) sync(home *os.Root, begins bool) error {
 	}
 	own, err := home.Lstat(f.own)
 	if err == nil && own.Mode().IsRegular() {
-		renewed, err := home.ReadFile(f.own)
+		renewed, err := texts.ReadIn(home.Name(), f.own, maxLogin) // it may be another file by now
 		switch later := err == nil && !own.ModTime().Before(users.ModTime()); {
 		case err == nil && bytes.Equal(renewed, login):
 			return nil

@@ -38,14 +38,14 @@ type Ignore struct {
 	rules []ignoreRule
 }
 
-// maxIgnore is the largest size in bytes of a .gitignore file that is read.
-const maxIgnore = 1 << 20
+// MaxIgnore is the largest size in bytes of a .gitignore file that is read.
+const MaxIgnore = 1 << 20
 
 // ReadIgnore reads the .gitignore file of the folder base into a list below up. A file
 // that is missing or unreadable ignores nothing.
 func ReadIgnore(up *Ignore, base string, read func() ([]byte, error)) *Ignore {
 	data, err := read()
-	if err != nil || len(data) > maxIgnore {
+	if err != nil || len(data) > MaxIgnore {
 		return up
 	}
 	list := &Ignore{up: up, base: base}

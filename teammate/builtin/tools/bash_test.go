@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,6 +133,23 @@ func TestTheDirectoryLastsHoweverACommandEnds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What a command leaves in the file for its directory is not read whole, because covey would lack the memory.
+func TestADirectoryThatIsTooLong(t *testing.T) {
+	b := newBench(t, nil)
+	b.write("sub/x", "")
+	file := filepath.Join(b.tools.env.OutputDir, "cwd")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.call(t.Context(), "Bash", fields{"command": "truncate -s 1G '" + file + "'; kill -9 $$"})
+	runtime.ReadMemStats(&after)
+	if info, err := os.Stat(file); err != nil || info.Size() != 1<<30 {
+		t.Errorf("the command has not left the file: %v", err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<28 || b.wd.Dir() != b.root {
+		t.Errorf("in %s, with %d bytes of memory", b.wd.Dir(), took)
 	}
 }
 

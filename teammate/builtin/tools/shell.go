@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // maxInline is the length in bytes of the longest command that the shell gets as an
@@ -105,7 +106,8 @@ func (s *script) args() []string { return []string{s.shell, "-c", s.text} }
 
 // directory returns the shell's last directory, or "" if it was not reported.
 func (s *script) directory() string {
-	data, err := os.ReadFile(s.cwd)
+	const longest = 4096 // of a path; the command may have left anything there
+	data, err := texts.ReadStart(s.cwd, longest)
 	if err != nil {
 		return ""
 	}

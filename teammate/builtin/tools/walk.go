@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -91,9 +92,8 @@ func (s *search) outerRules(p paths) {
 	}
 	s.top = filepath.ToSlash(rel)
 	file := func(name ...string) func() ([]byte, error) {
-		return func() ([]byte,
-			error) {
-			return os.ReadFile(filepath.Join(append([]string{begin}, name...)...))
+		return func() ([]byte, error) {
+			return texts.ReadStart(filepath.Join(append([]string{begin}, name...)...), workspace.MaxIgnore+1)
 		}
 	}
 	s.rules = workspace.ReadIgnore(nil, ".", file(".git", "info", "exclude"))
