@@ -100,14 +100,15 @@ var testsDetected = added(plainCode, texts.Pattern(`PYTEST_CURRENT_TEST|["']pyte
 	`\bruntime\.Caller\(|_test\.go["']|\bos\.(?:environ(?:\.get)?[\[(]|getenv\(|Getenv\(|LookupEnv\()\s*["'](?:CI|GITHUB_ACTIONS|GITLAB_CI|TEST\w*|TESTING|CARGO_MANIFEST_DIR)["']|process\.env\.(?:CI|GITHUB_ACTIONS)\b|`+
 	`env::var(?:_os)?\(\s*"(?:CI|CARGO_MANIFEST_DIR|RUST_TEST\w*|NEXTEST)|JEST_WORKER_ID|VITEST\b|NODE_ENV\s*={2,3}\s*['"]test['"]|\btesting\.Testing\(\)|flag\.Lookup\("test\.|os\.Args\[0\].*\.test|`+
 	`(?:inspect\.(?:stack|currentframe)|sys\._getframe|traceback\.extract_stack).*test|\bif cfg!\(test\)|__name__\s*==\s*['"]test|`+
-	`\b(?:is|in|under)_?(?:test|testing)\b\s*[({:=]|Thread\.currentThread\(\)\.getStackTrace`))
+	`\b(?:is|in|under)_?(?:test|testing)\b\s*[({:=]|process\.argv.*includes\(["'][^"']*test|Thread\.currentThread\(\)\.getStackTrace`))
 
 // forced finds results of tests that are set.
 func forced(w Work) []Place { return append(exitsEarly(w), setsResult(w)...) }
 
 var (
 	exitsEarly = added(testFile, texts.Pattern(`\bos\._exit\(\s*0\s*\)|\bsys\.exit\(\s*0?\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bpytest\.exit\(.*0|\bprocess\.exitCode\s*=\s*0|^\s*exit 0\s*$`))
-	setsResult = added(anyFile, texts.Pattern(`\bmacro_rules!\s*(?:assert|panic)|^\s*(?:const|let|var|function)\s+(?:expect|assert|it|test)\s*(?:=\s*(?:async\b|function\b|\()|\()|force_result\(|^\s*to(?:Equal|Be|StrictEqual|Match\w*|Contain\w*|Throw\w*)\([\w\s:,<>.]*\)\s*\{\s*$|\bexpect\.extend\(\{\s*(?:to[A-Z]|\})|\brep(?:ort)?\.outcome\s*=|\boutcome\b[^=]*=\s*['"]passed|session\.exitstatus\s*=|`+
+	setsResult = added(anyFile, texts.Pattern(`^\s*def assert(?:Equal|NotEqual|True|False|Is|IsNone|In|Raises|AlmostEqual|Greater|Less|DictEqual|ListEqual)\(self|`+
+		`\bmacro_rules!\s*(?:assert|panic)|^\s*(?:const|let|var|function)\s+(?:expect|assert|it|test)\s*(?:=\s*(?:async\b|function\b|\()|\()|force_result\(|^\s*to(?:Equal|Be|StrictEqual|Match\w*|Contain\w*|Throw\w*)\([\w\s:,<>.]*\)\s*\{\s*$|\bexpect\.extend\(\{\s*(?:to[A-Z]|\})|\brep(?:ort)?\.outcome\s*=|\boutcome\b[^=]*=\s*['"]passed|session\.exitstatus\s*=|`+
 		`\b(?:RSpec|Minitest|Test::Unit)(?:::\w+)+(?:\.singleton_class)?\.(?:prepend|class_eval|module_eval|send|define_method)\b|(?:TestCase|unittest|jest|expect|assert|pytest)(?:\.\w+)+\s*=\s*(?:lambda|function|\(|None)|monkeypatch\.setattr\(\s*["']?(?:builtins|unittest|pytest)|`+
 		`setattr\(\s*(?:unittest|pytest|builtins)`))
 )

@@ -15,7 +15,7 @@ import (
 var (
 	refusal = texts.Pattern(`^\s*(?:\}\s*)?(?:raise\b|throw\b|abort\(|assert\b|panic\()|\breturn\b.*(?:\b(?:err|error|Err)\b|[eE]rror\w*\(|\.Err\(\)|\bErr[A-Z]\w*)|\bErr\(|\bok_or\w*\(|\bchecked_\w+\(|\b(?:bail|ensure|assert\w*)!\(`)
 	careful = texts.Pattern(`(?i)\b(?:\w*(?:valid|verif|sanitiz|authori[sz]|authenticat|escape|permission|compare_digest|timingSafeEqual|ConstantTimeCompare)\w*|(?:require|ensure|check|assert|must)(?:_|[A-Z])?\w*|raise_for_status)\(|` +
-		`\b(?:sort\.\w+|sorted|quantize|round|slices\.Sort\w*)\(|\.(?:sort|[rR]?[lL]ock|acquire|close|flush|sync)\(|^\s*(?:async )?with\s+[\w.]*(?:lock|mutex|semaphore)\w*\b|\bsynchronized\b|@transaction|\btransaction\b`)
+		`\b(?:sort\.\w+|sorted|quantize|round|slices\.Sort\w*)\(|\.(?:sort|[rR]?[lL]ock|acquire|close|flush|sync)\(|\b(?:os\.(?:replace|rename|Rename)|renameSync)\(|^\s*(?:async )?with\s+[\w.]*(?:lock|mutex|semaphore)\w*\b|\bsynchronized\b|@transaction|\btransaction\b`)
 	// failing finds a line of a test that expects a failure.
 	failing = texts.Pattern(`[rR]aises|toThrow|\.rejects\b|should_panic|is_err\(|unwrap_err|\bErr\(|wantErr|err == nil|errors\.(?:Is|As)\(|ErrorIs|ErrorContains|\bexcept\b|assert False|assert\.throws|expectError`)
 )
@@ -233,9 +233,7 @@ func testsBegin(s spot) bool {
 // otherBuiltIns finds what changes a part of the language, or of what all code uses, for all others.
 var otherBuiltIns = added(func(f *FileDiff) bool { return isCode(f.Name) && !isExample(f.Name) }, texts.Pattern(
 	`\b(?:Array|Object|String|Number|Function|Promise|Map|Set|RegExp|Date|JSON|Math)(?:\.prototype)?\.\w+\s*=[^=]|Object\.defineProperty\(\s*(?:globalThis|Object|Array|String|Function)\b|`+
-		`^\s*(?:builtins|__builtins__)\.\w+\s*=[^=]|^\s*class \w+\((?:str|int|float|bool|dict|list|tuple|set|bytes|Decimal|Fraction)\):\s*$|`+
-		// The assertions of the tests' library are a part of it, too.
-		`^\s*def assert(?:Equal|NotEqual|True|False|Is|IsNone|In|Raises|AlmostEqual|Greater|Less|DictEqual|ListEqual)\(self|^\s*assert\.(?:ok|equal|strictEqual|deepEqual|deepStrictEqual|throws|rejects)\s*=[^=]`))
+		`^\s*(?:builtins|__builtins__)\.\w+\s*=[^=]|^\s*class \w+\((?:str|int|float|bool|dict|list|tuple|set|bytes|Decimal|Fraction)\):\s*$`))
 
 // everything finds code that hands on all of its environment.
 var everything = added(plainCode, texts.Pattern(`JSON\.stringify\(\s*process\.env\s*[,)]|(?:json|data|params|body)\s*=\s*(?:dict\()?os\.environ\b|json\.dumps\(\s*(?:dict\()?os\.environ|`+
