@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -79,9 +80,12 @@ func TestCopy(t *testing.T) {
 	commit := strings.TrimSpace(testkit.Shell(t, from, "git rev-parse HEAD"))
 	testkit.Shell(t, from, "echo 2 >a; git commit -qam later; git tag solved; git branch solution; git reset -q --hard HEAD~1")
 	to := filepath.Join(t.TempDir(), "copy")
-	testkit.Must(t, Task{Repository: from, Commit: commit}.Copy(t.Context(), to))
-	if got := testkit.Shell(t, to, "git for-each-ref --format='%(refname)'; git status --porcelain; git rev-parse HEAD; git rev-list --all --count"); got != "refs/heads/main\n"+commit+"\n1" {
-		t.Errorf("the copy has\n%s", got)
+	for i, name := range []string{commit, commit[:7]} {
+		to := fmt.Sprint(to, i)
+		testkit.Must(t, Task{Repository: from, Commit: name}.Copy(t.Context(), to))
+		if got := testkit.Shell(t, to, "git for-each-ref --format='%(refname)'; git status --porcelain; git rev-parse HEAD; git rev-list --all --count"); got != "refs/heads/main\n"+commit+"\n1" {
+			t.Errorf("the copy of %s has\n%s", name, got)
+		}
 	}
 	if err := (Task{Repository: from, Commit: "gone"}).Copy(t.Context(), to+"2"); err == nil || !strings.Contains(err.Error(), "git fetch") {
 		t.Errorf("a commit that is not there: %v", err)

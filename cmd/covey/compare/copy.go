@@ -25,7 +25,7 @@ func (t Task) Copy(ctx context.Context, dir string) error {
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},
 		{"config", "user.name", "covey"}, {"config", "user.email", "covey@localhost"},
-		{"fetch", "-q", "--no-tags", t.Repository, t.Commit},
+		{"fetch", "-q", "--no-tags", t.Repository, t.wholeCommit(ctx)},
 		{"reset", "-q", "--hard", "FETCH_HEAD"},
 		{"update-ref", "-d", "FETCH_HEAD"},
 	} {
@@ -37,6 +37,16 @@ func (t Task) Copy(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// wholeCommit returns the commit with all its digits if its repository is a folder, because git fetches no
+// shortened one. A server is not asked.
+func (t Task) wholeCommit(ctx context.Context) string {
+	cmd := exec.CommandContext(ctx, "git", "-C", t.Repository, "rev-parse", "--verify", "--quiet", t.Commit+"^{commit}")
+	if out, err := cmd.Output(); err == nil {
+		return strings.TrimSpace(string(out))
+	}
+	return t.Commit
 }
 
 // The bounds of an acceptance command.
