@@ -13,7 +13,7 @@ import (
 // its work is, once for each time.
 func TestNodeIsBack(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
-	n := &teamNodes{o: r.team.o, journal: r.team.Journal, store: r.team.Store, inbox: r.team.Asks}
+	n := &teamNodes{o: r.team.o, journal: r.team.Journal, inbox: r.team.Asks}
 	back := nodes.Node{Profile: nodes.Profile{Name: "big"}, State: nodes.Here, Since: time.Now(), Was: []string{"dev", "ops"}}
 	n.tell(back)
 	n.tell(back) // by a coordinator that has not known of it

@@ -202,7 +202,7 @@ func (o *Orchestrator) newSeatBuilder(
 	programs := launch.NewPrograms(launch.Deps{
 		Bin: o.opts.Bin, Place: o.place, Log: d.Log, Store: d.Store, Processes: d.Processes, Ledger: ledger,
 		Timeouts: o.opts.Overrides.Patience, Backoff: o.opts.Overrides.Backoff,
-		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: goals.Text,
+		Found: o.programs, Scripts: o.scripts, Goal: goals.Text,
 		Charge: shares.Charge, Admit: tools.Admit, InBox: tools.InBox, Revoke: tools.Revoke, Box: all.Program,
 		Lane: this.lane, Gateway: newGateway(d, ledger),
 	})

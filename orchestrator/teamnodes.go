@@ -31,7 +31,6 @@ type teamNodes struct {
 	*nodes.Hub
 	o       *Orchestrator
 	journal *state.Journal
-	store   *tasks.Store
 	inbox   *inbox.Inbox // set before Serve, like copies
 	copies  *workcopies.Trees
 	bundles sync.Mutex // held while one is made, which pushes
@@ -47,7 +46,7 @@ func (o *Orchestrator) nodesOf(lead *coordinator, store *tasks.Store, j *state.J
 	if lead == nil || len(o.team().Nodes) == 0 {
 		return nil
 	}
-	n := &teamNodes{o: o, journal: j, store: store, has: map[string]string{}, changed: make(chan struct{})}
+	n := &teamNodes{o: o, journal: j, has: map[string]string{}, changed: make(chan struct{})}
 	n.Hub = nodes.NewHub(nodes.NATS{Conn: lead.link.Conn()}, nodes.HubConfig{
 		Team: o.team().Name, Epoch: lead.Status().Epoch, Version: o.opts.Version, Store: nodes.TaskStore{Tasks: store},
 		Errors: port.Errors, Takes: n.takes, Changed: n.tell, Settle: j.CatchUp, Refused: func(err error) { j.Warn("%v", err) },

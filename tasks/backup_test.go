@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/backup"
 )
@@ -113,7 +114,7 @@ func TestRestore(t *testing.T) {
 	}
 	harm(t, path, "second task")
 	for _, log := range logsOf(t, path) { // or it would know
-		must(t, os.Remove(log))
+		testkit.Must(t, os.Remove(log))
 	}
 
 	s = openSafe(t, path)

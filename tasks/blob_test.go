@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/store"
 )
@@ -154,7 +155,7 @@ func TestOpenSweepsWhatACrashLeft(t *testing.T) {
 	s := openAt(t, path, nil)
 	long := strings.Repeat("x", store.InlineLimit+1)
 	add(t, s, New{Description: long})
-	must(t, os.WriteFile(filepath.Join(blobDir(t, s), "STRAY"), []byte("nobody refers to this"), 0o600))
+	testkit.Must(t, os.WriteFile(filepath.Join(blobDir(t, s), "STRAY"), []byte("nobody refers to this"), 0o600))
 	if err := os.Mkdir(filepath.Join(blobDir(t, s), "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}

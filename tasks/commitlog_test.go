@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/backup"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -18,14 +19,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 )
-
-// must fails the test if err is set.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // content is every entry of a store, and the number of its last commit.
 func content(t testing.TB, s *Store) (entries map[string]string, transaction int) {
@@ -76,31 +69,31 @@ func workAll(t testing.TB, s *Store) {
 	add(t, s, New{Subject: "one", Description: long})
 	add(t, s, New{Subject: "two"})
 	_, err := s.Claim(ctx, actors.Actor{Name: "ann", CallID: "call-1"}, "2", Claim{})
-	must(t, err)
-	must(t, s.Put(ctx, "goal", []byte(`"ship it"`)))
-	must(t, s.Put(ctx, "gone", []byte(`1`)))
-	must(t, s.Put(ctx, "gone", nil))
-	must(t, s.verdicts.Add(ctx, requests.Verdict{
+	testkit.Must(t, err)
+	testkit.Must(t, s.Put(ctx, "goal", []byte(`"ship it"`)))
+	testkit.Must(t, s.Put(ctx, "gone", []byte(`1`)))
+	testkit.Must(t, s.Put(ctx, "gone", nil))
+	testkit.Must(t, s.verdicts.Add(ctx, requests.Verdict{
 		VerdictKey: requests.VerdictKey{Tree: "t", Gate: "g", Subject: "2"}, Log: long, Pass: true,
 	}))
 	_, err = s.requests.Ask(ctx, as("ann"), requests.New{Kind: requests.AskPlan, Member: "ann", To: actors.Operator, Text: "a plan", Key: "plan"})
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.Merges().Propose(ctx, actors.Actor{}, Merge{
 		Branch: "ann", Member: "ann", Commit: "c", Into: "main", State: MergeWaiting, Title: "work",
 	})
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.members.Attach(ctx, "ann", func() string { return "a-session" })
-	must(t, err)
-	must(t, s.mail.PutNote(ctx, "lead", mail.Note{IdleNote: mail.IdleNote{From: "ann", Summary: "rests"}}))
+	testkit.Must(t, err)
+	testkit.Must(t, s.mail.PutNote(ctx, "lead", mail.Note{IdleNote: mail.IdleNote{From: "ann", Summary: "rests"}}))
 	_, err = s.Delete(ctx, actors.Actor{}, "1", nil) // its payload was made and dropped since the backup
-	must(t, err)
+	testkit.Must(t, err)
 }
 
 // TestLogGivesBackAll: all that was committed since the backup comes back, entry by
 // entry, and a call that was answered before is answered from its receipt again.
 func TestLogGivesBackAll(t *testing.T) {
 	s := openSafe(t, filepath.Join(t.TempDir(), "tasks.db"))
-	must(t, s.Backup(t.Context()))
+	testkit.Must(t, s.Backup(t.Context()))
 	before := len(ok1(t)(s.List(t.Context())))
 	workAll(t, s)
 	want, last := content(t, s)
@@ -120,8 +113,8 @@ func TestLogGivesBackAll(t *testing.T) {
 		if ok(t, task, err); task.Epoch != 1 {
 			t.Errorf("a call that was cut off was made twice: %+v", task)
 		}
-		must(t, s.Backup(t.Context()))
-		must(t, s.Put(t.Context(), "life", []byte(fmt.Sprint(life))))
+		testkit.Must(t, s.Backup(t.Context()))
+		testkit.Must(t, s.Put(t.Context(), "life", []byte(fmt.Sprint(life))))
 		want, last = content(t, s)
 		path = leave(t, s)
 		spoil(t, path)
@@ -135,20 +128,20 @@ func TestLogGivesBackAll(t *testing.T) {
 // is missing is said. Later work goes on from there.
 func TestTornLog(t *testing.T) {
 	s := openSafe(t, filepath.Join(t.TempDir(), "tasks.db"))
-	must(t, s.Backup(t.Context()))
+	testkit.Must(t, s.Backup(t.Context()))
 	long := `"` + strings.Repeat("long ", 20_000) + `"`
-	must(t, s.Put(t.Context(), "long", []byte(long)))
+	testkit.Must(t, s.Put(t.Context(), "long", []byte(long)))
 	for i := range 3 {
-		must(t, s.Put(t.Context(), "n", []byte(fmt.Sprint(i))))
+		testkit.Must(t, s.Put(t.Context(), "n", []byte(fmt.Sprint(i))))
 	}
-	must(t, s.Put(t.Context(), "long", nil)) // and its payload goes
+	testkit.Must(t, s.Put(t.Context(), "long", nil)) // and its payload goes
 	path := leave(t, s)
 	spoil(t, path)
 	logs := logsOf(t, path)
 	part := logs[len(logs)-1]
 	info, err := os.Stat(part)
-	must(t, err)
-	must(t, os.Truncate(part, info.Size()-1)) // the last one is torn
+	testkit.Must(t, err)
+	testkit.Must(t, os.Truncate(part, info.Size()-1)) // the last one is torn
 	s = openSafe(t, path)
 	r := s.Restored()
 	if r == nil || r.Whole() || r.Missing != 1 || r.Texts != 1 || r.Commits != 4 {
@@ -162,13 +155,13 @@ func TestTornLog(t *testing.T) {
 	if said := unmarshal[string](t, ok(t, value, err)); !strings.Contains(said, "this text was lost") {
 		t.Errorf("value %.80q", said)
 	}
-	must(t, s.Put(t.Context(), "n", []byte("9"))) // with the number of what is missing
-	must(t, s.Backup(t.Context()))
-	must(t, s.Put(t.Context(), "n", []byte("10")))
+	testkit.Must(t, s.Put(t.Context(), "n", []byte("9"))) // with the number of what is missing
+	testkit.Must(t, s.Backup(t.Context()))
+	testkit.Must(t, s.Put(t.Context(), "n", []byte("10")))
 	path = leave(t, s)
 	spoil(t, path)
 	// The part that is torn says what followed on the lost commit; that must not be made again.
-	must(t, os.Remove(path+backupDirSuffix+"/"+filepath.Base(newestBackup(t, path))))
+	testkit.Must(t, os.Remove(path+backupDirSuffix+"/"+filepath.Base(newestBackup(t, path))))
 	s = openSafe(t, path)
 	if value, _, err := s.Value(t.Context(), "n"); err != nil || string(value) != "10" {
 		t.Errorf("value %s, %v, restored %+v", value, err, s.Restored())
@@ -186,17 +179,17 @@ func newestBackup(t testing.TB, path string) string {
 func TestGapInTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openSafe(t, path)
-	must(t, s.Put(t.Context(), "n", []byte("1")))
+	testkit.Must(t, s.Put(t.Context(), "n", []byte("1")))
 	path = leave(t, s)
 	bare := openAt(t, path, nil) // notes nothing
-	must(t, bare.Put(t.Context(), "m", []byte("2")))
+	testkit.Must(t, bare.Put(t.Context(), "m", []byte("2")))
 	closed(t, bare)
 	backup := newestBackup(t, path)
 	s = openSafe(t, path)
-	must(t, s.Backup(t.Context()))
-	must(t, s.Put(t.Context(), "n", []byte("3")))
+	testkit.Must(t, s.Backup(t.Context()))
+	testkit.Must(t, s.Put(t.Context(), "n", []byte("3")))
 	path = leave(t, s)
-	must(t, os.Remove(newestBackup(t, path))) // so that only the one before the gap is left
+	testkit.Must(t, os.Remove(newestBackup(t, path))) // so that only the one before the gap is left
 	if newestBackup(t, path) != path+backupDirSuffix+"/"+filepath.Base(backup) {
 		t.Fatalf("left %s, want %s", newestBackup(t, path), backup)
 	}
@@ -211,14 +204,14 @@ func TestGapInTheLog(t *testing.T) {
 // TestOlderCopy: a sound file that is older than the log is brought up to it.
 func TestOlderCopy(t *testing.T) {
 	s := openSafe(t, filepath.Join(t.TempDir(), "tasks.db"))
-	must(t, s.Put(t.Context(), "n", []byte("1")))
+	testkit.Must(t, s.Put(t.Context(), "n", []byte("1")))
 	old, err := os.ReadFile(leave(t, s))
 	ok(t, old, err)
-	must(t, s.Backup(t.Context()))
-	must(t, s.Put(t.Context(), "n", []byte("2")))
+	testkit.Must(t, s.Backup(t.Context()))
+	testkit.Must(t, s.Put(t.Context(), "n", []byte("2")))
 	want, _ := content(t, s)
 	path := leave(t, s)
-	must(t, os.WriteFile(path, old, 0o600))
+	testkit.Must(t, os.WriteFile(path, old, 0o600))
 	_, err = Open(path, &Options{ReadOnly: true, Backups: 1})
 	wantError(t, err, ErrCorrupt, "lacks commits that its log has, 1 of them", "open it for writing")
 	s = openSafe(t, path)
@@ -232,14 +225,14 @@ func TestOlderCopy(t *testing.T) {
 // numbers fit.
 func TestLogOfAnotherStore(t *testing.T) {
 	one, other := openSafe(t, filepath.Join(t.TempDir(), "tasks.db")), openSafe(t, filepath.Join(t.TempDir(), "tasks.db"))
-	must(t, one.Put(t.Context(), "n", []byte("1")))
-	must(t, other.Put(t.Context(), "n", []byte("5")))
+	testkit.Must(t, one.Put(t.Context(), "n", []byte("1")))
+	testkit.Must(t, other.Put(t.Context(), "n", []byte("5")))
 	path := leave(t, one)
-	must(t, other.Put(t.Context(), "n", []byte("6")))
+	testkit.Must(t, other.Put(t.Context(), "n", []byte("6")))
 	log := logsOf(t, leave(t, other))
 	foreign, err := os.ReadFile(log[len(log)-1])
 	ok(t, foreign, err)
-	must(t, os.WriteFile(path+backupDirSuffix+"/000009.log", foreign, 0o600))
+	testkit.Must(t, os.WriteFile(path+backupDirSuffix+"/000009.log", foreign, 0o600))
 	s := openSafe(t, path)
 	if value, _, err := s.Value(t.Context(), "n"); err != nil || string(value) != "1" || s.Restored() != nil {
 		t.Errorf("value %s, %v, restored %+v", value, err, s.Restored())
@@ -252,7 +245,7 @@ func TestLogProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := openSafe(t, filepath.Join(t.TempDir(), "tasks.db"))
-		must(t, s.Backup(t.Context()))
+		testkit.Must(t, s.Backup(t.Context()))
 		was := map[int]map[string]string{}
 		note := func() int {
 			entries, at := content(t, s)
@@ -263,7 +256,7 @@ func TestLogProperty(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 9).Draw(rt, "step") {
 			case 0:
-				must(t, s.Backup(t.Context()))
+				testkit.Must(t, s.Backup(t.Context()))
 			case 1:
 				path := raw(t, s).Path()
 				closed(t, s)
@@ -310,18 +303,18 @@ func hurt(t *testing.T, rt *rapid.T, path string) {
 	} else {
 		data[at] ^= 1 << rapid.IntRange(0, 7).Draw(rt, "bit")
 	}
-	must(t, os.WriteFile(path, data, 0o600))
+	testkit.Must(t, os.WriteFile(path, data, 0o600))
 }
 
 // TestBackupNews: that backups fail is told once, and that they are made again as well.
 func TestBackupNews(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openSafe(t, path)
-	must(t, s.Backup(t.Context()))
-	must(t, os.RemoveAll(path+backupDirSuffix))
-	must(t, os.WriteFile(path+backupDirSuffix, nil, 0o600)) // no folder can be made there
+	testkit.Must(t, s.Backup(t.Context()))
+	testkit.Must(t, os.RemoveAll(path+backupDirSuffix))
+	testkit.Must(t, os.WriteFile(path+backupDirSuffix, nil, 0o600)) // no folder can be made there
 	for i := range 3 {
-		must(t, s.Put(t.Context(), "n", []byte(fmt.Sprint(i))))
+		testkit.Must(t, s.Put(t.Context(), "n", []byte(fmt.Sprint(i))))
 		if err := s.Backup(t.Context()); err == nil || s.backups.Trouble() == nil {
 			t.Fatalf("backup: %v, trouble: %v", err, s.backups.Trouble())
 		}
@@ -336,8 +329,8 @@ func TestBackupNews(t *testing.T) {
 			}
 		}
 	}
-	must(t, os.Remove(path+backupDirSuffix))
-	must(t, s.Backup(t.Context()))
+	testkit.Must(t, os.Remove(path+backupDirSuffix))
+	testkit.Must(t, s.Backup(t.Context()))
 	<-s.backups.News()
 	if err := s.backups.Trouble(); err != nil {
 		t.Error(err)
@@ -359,7 +352,7 @@ func TestTooBig(t *testing.T) {
 	}
 	wantError(t, s.Backup(t.Context()), backup.ErrTooBig, "covey up --fresh")
 	wantError(t, s.backups.Trouble(), backup.ErrTooBig)
-	must(t, s.Put(t.Context(), "n", []byte("1")))
+	testkit.Must(t, s.Put(t.Context(), "n", []byte("1")))
 	for _, log := range logsOf(t, path) {
 		if info, err := os.Stat(log); err != nil || info.Size() > 0 && log == logsOf(t, path)[len(logsOf(t, path))-1] {
 			t.Errorf("%s: %v is logged", log, info)
@@ -379,7 +372,7 @@ func TestReadBackups(t *testing.T) {
 	}
 	closed(t, bare)
 	s := openSafe(t, path)
-	must(t, s.Backup(t.Context()))
+	testkit.Must(t, s.Backup(t.Context()))
 	b, err := backup.Inspect(path)
 	if err != nil || b.Count != 1 || time.Since(b.Newest) > time.Minute || b.TooBig {
 		t.Errorf("%+v, %v", b, err)

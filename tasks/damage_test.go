@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/store"
 
@@ -30,7 +31,7 @@ func flipTask(t *testing.T, s *Store, id string, rng *rand.Rand) (hit []int) {
 	t.Helper()
 	var places []int
 	var size int
-	must(t, raw(t, s).View(func(tx *bolt.Tx) error {
+	testkit.Must(t, raw(t, s).View(func(tx *bolt.Tx) error {
 		n, _ := store.ParseID(id)
 		c := tx.Bucket([]byte(bucketTasks)).Cursor()
 		k, v := c.Seek(store.NumKey(n))
@@ -58,10 +59,10 @@ func flipTask(t *testing.T, s *Store, id string, rng *rand.Rand) (hit []int) {
 		for _, at := range places {
 			one := make([]byte, 1)
 			_, err := f.ReadAt(one, int64(at+i))
-			must(t, err)
+			testkit.Must(t, err)
 			one[0] ^= bit
 			_, err = f.WriteAt(one, int64(at+i))
-			must(t, err)
+			testkit.Must(t, err)
 		}
 		hit = append(hit, i)
 	}
@@ -94,7 +95,7 @@ func damageRound(t *testing.T, seed uint64) {
 	id := store.FormatID(1 + rng.Uint64N(30))
 	other := store.FormatID(31 - mustNumber(id))
 	if rng.IntN(2) == 0 { // with the record in the log, and without
-		must(t, s.Backup(t.Context()))
+		testkit.Must(t, s.Backup(t.Context()))
 	}
 	setSubject(t, s, other, "changed before")
 	want := get(t, s, id)
@@ -120,7 +121,7 @@ func damageRound(t *testing.T, seed uint64) {
 	if r == nil || !r.Whole() {
 		t.Fatalf("bytes %v flipped: restored %+v", hit, r)
 	}
-	must(t, s.Check(t.Context()))
+	testkit.Must(t, s.Check(t.Context()))
 	if have := get(t, s, id); have.Subject != want.Subject || have.Description != want.Description || have.Version != want.Version {
 		t.Errorf("task %s: %+v, want %+v", id, have, want)
 	}
@@ -176,7 +177,7 @@ func TestOverwrittenWhileOpen(t *testing.T) {
 	foreign := filepath.Join(t.TempDir(), "foreign.db")
 	f := openAt(t, foreign, nil)
 	for i := range 200 { // its commits are more than those of the other one
-		must(t, f.Put(t.Context(), fmt.Sprint("k", i), []byte("1")))
+		testkit.Must(t, f.Put(t.Context(), fmt.Sprint("k", i), []byte("1")))
 	}
 	closed(t, f)
 	big, err := os.ReadFile(foreign)
@@ -205,9 +206,9 @@ func TestOverwrittenWhileOpen(t *testing.T) {
 			for i := range 60 {
 				add(t, s, New{Subject: fmt.Sprint("task ", i), Description: strings.Repeat("x", 2000)})
 			}
-			must(t, s.Backup(t.Context()))
+			testkit.Must(t, s.Backup(t.Context()))
 			add(t, s, New{Subject: "after the backup"})
-			must(t, harm(path))
+			testkit.Must(t, harm(path))
 			select {
 			case <-s.Lost(): // a team that rests notices
 			case <-time.After(time.Minute):
@@ -230,7 +231,7 @@ func TestOverwrittenWhileOpen(t *testing.T) {
 				if list := ok1(t)(s.List(t.Context())); len(list) != 61 {
 					t.Errorf("%d tasks are left, restored %+v", len(list), s.Restored())
 				}
-				must(t, s.Check(t.Context()))
+				testkit.Must(t, s.Check(t.Context()))
 			}
 		})
 	}
@@ -257,7 +258,7 @@ func TestOverwrittenAtWork(t *testing.T) {
 		if list := ok1(t)(s.List(t.Context())); len(list) < 40+acked {
 			t.Errorf("%d tasks are left of %d, restored %+v", len(list), 40+acked, s.Restored())
 		}
-		must(t, s.Check(t.Context()))
+		testkit.Must(t, s.Check(t.Context()))
 		closed(t, s)
 	}
 }
@@ -275,16 +276,16 @@ func overwriteAtWork(t *testing.T, path string, truncate bool) (acked int, failu
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	ok(t, out, err)
-	must(t, cmd.Start())
+	testkit.Must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if acked++; acked > 1 {
 			continue
 		}
 		if truncate {
-			must(t, os.Truncate(path, 0))
+			testkit.Must(t, os.Truncate(path, 0))
 		} else {
-			must(t, os.WriteFile(path, bytes.Repeat([]byte{0xff}, 1<<20), 0o600))
+			testkit.Must(t, os.WriteFile(path, bytes.Repeat([]byte{0xff}, 1<<20), 0o600))
 		}
 	}
 	if err := cmd.Wait(); err != nil {

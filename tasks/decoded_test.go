@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
@@ -57,13 +58,13 @@ func TestListDecodesWhatChanged(t *testing.T) {
 	list(0)
 	subject := "Something else"
 	_, _, err := s.Update(t.Context(), actors.Actor{}, "7", Patch{Subject: &subject})
-	must(t, err)
+	testkit.Must(t, err)
 	if all := list(1); all[6].Subject != subject {
 		t.Errorf("task 7 is %+v", all[6])
 	}
 	// Task 3 goes away, and with it what blocks task 4.
 	_, err = s.Delete(t.Context(), actors.Actor{}, "3", nil)
-	must(t, err)
+	testkit.Must(t, err)
 	if all := list(1); len(all) != 29 || all[2].ID != "4" || len(all[2].BlockedBy) != 0 {
 		t.Errorf("%d tasks, the third is %+v", len(all), all[2])
 	}
@@ -87,7 +88,7 @@ func TestListIsTheCallers(t *testing.T) {
 		{Key: "c", Subject: "Third", BlockedBy: []string{"b"}},
 	}))
 	_, _, err := s.Update(t.Context(), actors.Actor{}, "2", Patch{Evidence: []Evidence{{Text: "it runs"}}})
-	must(t, err)
+	testkit.Must(t, err)
 	want := ok1(t)(s.List(t.Context()))
 	var wg sync.WaitGroup
 	for range 4 {

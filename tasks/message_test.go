@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/store"
@@ -154,7 +155,7 @@ func TestDeliverOfAnEarlierLife(t *testing.T) {
 	ok(t, first, err)
 	sent, err := s.mail.Send(t.Context(), as("bob"), mail.Outgoing{To: []string{"ann"}, Text: "hello"})
 	ok(t, sent, err)
-	must(t, s.mail.PutNote(t.Context(), "ann", mail.Note{IdleNote: mail.IdleNote{From: "bob"}}))
+	testkit.Must(t, s.mail.PutNote(t.Context(), "ann", mail.Note{IdleNote: mail.IdleNote{From: "bob"}}))
 	notes, err := s.mail.Notes(t.Context(), "ann")
 	ok(t, notes, err)
 	second, err := s.members.Attach(t.Context(), "ann", session)
@@ -163,8 +164,8 @@ func TestDeliverOfAnEarlierLife(t *testing.T) {
 	wantError(t, s.mail.Deliver(t.Context(), old, []string{sent[0].ID}), ErrStale)
 	wantError(t, s.mail.DropNotes(t.Context(), old, []string{notes[0].ID}), ErrStale)
 	wantList(t, "mail", unread(t, s, "ann"), []string{"text bob: hello"})
-	must(t, s.mail.DropNotes(t.Context(), now, []string{notes[0].ID}))
-	must(t, s.mail.Deliver(t.Context(), now, []string{sent[0].ID}))
+	testkit.Must(t, s.mail.DropNotes(t.Context(), now, []string{notes[0].ID}))
+	testkit.Must(t, s.mail.Deliver(t.Context(), now, []string{sent[0].ID}))
 	wantList(t, "mail", unread(t, s, "ann"), nil)
 	if notes, err = s.mail.Notes(t.Context(), "ann"); err != nil || len(notes) != 0 {
 		t.Errorf("notes %v, %v", notes, err)

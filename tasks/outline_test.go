@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -28,10 +29,10 @@ func TestOutlineIsTheList(t *testing.T) {
 	}
 	manyTasks(t, s, 30)
 	_, err := s.Delete(t.Context(), actors.Actor{}, "3", nil)
-	must(t, err)
+	testkit.Must(t, err)
 	owner := "ana"
 	_, _, err = s.Update(t.Context(), actors.Actor{}, "7", Patch{Owner: &owner})
-	must(t, err)
+	testkit.Must(t, err)
 	same := func() {
 		t.Helper()
 		have, want := outlines(t, s), Outlines(ok1(t)(s.List(t.Context())))
@@ -66,8 +67,8 @@ func TestOutlineTakesLittle(t *testing.T) {
 		t.Errorf("the outlines of 1,001 tasks take %.0f allocations", allocs)
 	}
 	blobs := filepath.Join(dir, "tasks.db.blobs")
-	must(t, os.Rename(blobs, blobs+".away"))
-	defer func() { must(t, os.Rename(blobs+".away", blobs)) }()
+	testkit.Must(t, os.Rename(blobs, blobs+".away"))
+	defer func() { testkit.Must(t, os.Rename(blobs+".away", blobs)) }()
 	if _, err := s.List(t.Context()); err == nil {
 		t.Error("no text lies in a file")
 	}
@@ -99,10 +100,10 @@ func TestUnreadCounts(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	sent, err := s.mail.Send(t.Context(), as("ana"), mail.Outgoing{To: []string{"ben", "cy"}, Text: "one"})
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.mail.Send(t.Context(), as("ana"), mail.Outgoing{To: []string{"ben"}, Text: "two"})
-	must(t, err)
-	must(t, s.mail.Deliver(t.Context(), as("cy"), []string{sent[1].ID}))
+	testkit.Must(t, err)
+	testkit.Must(t, s.mail.Deliver(t.Context(), as("cy"), []string{sent[1].ID}))
 	if have, err := s.mail.UnreadCounts(t.Context()); err != nil || fmt.Sprint(have) != "map[ben:2]" {
 		t.Errorf("unread: %v, %v", have, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/store"
 )
@@ -146,7 +147,7 @@ func TestBlobNamesStayInside(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(t, os.Mkdir(filepath.Join(dir, "blobs"), 0o700))
+	testkit.Must(t, os.Mkdir(filepath.Join(dir, "blobs"), 0o700))
 	_, err := store.NewBlobs(filepath.Join(dir, "blobs"), nil, nil).Read(store.BlobRef{Name: "../secret", Size: 3})
 	wantError(t, err, ErrCorrupt)
 }

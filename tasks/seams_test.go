@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/store"
 
 	bolt "go.etcd.io/bbolt"
@@ -137,7 +138,7 @@ func spoil(t testing.TB, path string) {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, PreLoadFreelist: true})
 	ok(t, db, err)
 	used, size := 0, db.Info().PageSize
-	must(t, db.View(func(tx *bolt.Tx) error {
+	testkit.Must(t, db.View(func(tx *bolt.Tx) error {
 		for id := 2; used == 0; id++ {
 			page, err := tx.Page(id)
 			if err != nil || page == nil {
@@ -149,12 +150,12 @@ func spoil(t testing.TB, path string) {
 		}
 		return nil
 	}))
-	must(t, db.Close())
+	testkit.Must(t, db.Close())
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	ok(t, f, err)
 	defer f.Close()
 	_, err = f.WriteAt(make([]byte, size), int64(used*size))
-	must(t, err)
+	testkit.Must(t, err)
 }
 
 func memberName(c int) string { return fmt.Sprint("member-", c) }

@@ -16,7 +16,6 @@ import (
 
 // pattern is a Bash specifier as a deny or ask rule uses it.
 type pattern struct {
-	spec    string
 	literal []string // the words before the first that contains *
 	rest    string   // what follows them; "*" matches anything or nothing
 }
@@ -27,7 +26,7 @@ func patternOf(spec string) pattern {
 	if bare, ok := strings.CutSuffix(spec, ":*"); ok {
 		spec = bare + " *"
 	}
-	p := pattern{spec: spec}
+	var p pattern
 	words := strings.Fields(spec)
 	for i, word := range words {
 		if strings.Contains(word, "*") {

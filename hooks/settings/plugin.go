@@ -19,7 +19,6 @@ import (
 // (HOOKS.md section 3).
 type Plugin struct {
 	Name    string // from its manifest, or else of the folder, as a slug
-	Version string // from its manifest; may be empty
 	Root    string // absolute path of the folder
 	Hooks   hooks.Settings
 	Options map[string]string // values of its options: the defaults in its manifest
@@ -47,7 +46,6 @@ func manifestPlaces() []string {
 type manifest struct {
 	place   string // the file, relative to the plugin's folder; empty if there is none
 	Name    string
-	Version string
 	Hooks   json.RawMessage
 	Servers json.RawMessage
 	Config  map[string]struct {
@@ -60,7 +58,7 @@ type manifest struct {
 func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
 	r := pluginReader{root: root, read: read}
 	m := r.manifest()
-	p := Plugin{Name: yaml.Slug(m.Name), Version: m.Version, Root: root, Hooks: hooks.Settings{},
+	p := Plugin{Name: yaml.Slug(m.Name), Root: root, Hooks: hooks.Settings{},
 		Options: map[string]string{}}
 	if p.Name == "" {
 		p.Name = yaml.Slug(filepath.Base(root))
@@ -130,7 +128,7 @@ func (r *pluginReader) manifest() manifest {
 			r.warnings = append(r.warnings, notJSON(at, data, err))
 			return m
 		}
-		for name, target := range map[string]any{"name": &m.Name, "version": &m.Version, "userConfig": &m.Config} {
+		for name, target := range map[string]any{"name": &m.Name, "userConfig": &m.Config} {
 			if raw, ok := fields[name]; ok && json.Unmarshal(raw, target) != nil {
 				r.warn(at, "%s is of the wrong type: it is left out", name)
 			}

@@ -200,7 +200,9 @@ func TestOwns(t *testing.T) {
 		testkit.Must(t, b.Ready(context.Background(), &members.Member{Member: m, Dir: place.Workspace}))
 		p := b.Of(m.Name).Box().Policy()
 		may := func(path string, dirs []string) bool {
-			return slices.ContainsFunc(dirs, func(dir string) bool { return texts.Within(dir, filepath.Join(place.Workspace, path)) })
+			return slices.ContainsFunc(dirs, func(dir string) bool {
+				return texts.Within(dir, filepath.Join(place.Workspace, path))
+			})
 		}
 		if !may(c.write, p.Write) || c.not != "" && (may(c.not, p.Write) || !may(c.not, p.Read)) {
 			t.Errorf("%q may write %v and read %v", c.owns, p.Write, p.Read)
@@ -271,7 +273,8 @@ func TestToolchains(t *testing.T) {
 	for path, want := range map[string]bool{
 		"tool/lib": true, "mine/bin/x": true, "mine/.env": false, ".config/git/config": true, ".config/git/credentials": false,
 	} {
-		if got := slices.ContainsFunc(dirs, func(dir string) bool { return texts.Within(dir, filepath.Join(home, path)) }); got != want {
+		got := slices.ContainsFunc(dirs, func(dir string) bool { return texts.Within(dir, filepath.Join(home, path)) })
+		if got != want {
 			t.Errorf("%s: %v, want %v: %v", path, got, want, dirs)
 		}
 	}

@@ -131,7 +131,8 @@ func linkedTo(top string) (data, shared string) {
 	if err != nil || err2 != nil || texts.Absolute(data, strings.TrimSpace(string(back))) != filepath.Join(top, ".git") {
 		return "", ""
 	}
-	if shared = texts.Absolute(data, strings.TrimSpace(string(common))); !texts.Within(filepath.Join(shared, "worktrees"), data) {
+	shared = texts.Absolute(data, strings.TrimSpace(string(common)))
+	if !texts.Within(filepath.Join(shared, "worktrees"), data) {
 		return "", ""
 	}
 	return data, shared

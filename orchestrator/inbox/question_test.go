@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -31,10 +32,10 @@ func newConsulting(t *testing.T) *consulting {
 func (c *consulting) reads(t *testing.T, member string) (kinds []mail.Kind) {
 	t.Helper()
 	mail, err := c.store.Mail().Unread(t.Context(), member)
-	must(t, err)
+	testkit.Must(t, err)
 	for _, m := range mail {
 		kinds = append(kinds, m.Kind)
-		must(t, c.store.Mail().Deliver(t.Context(), actors.Actor{Name: member}, []string{m.ID}))
+		testkit.Must(t, c.store.Mail().Deliver(t.Context(), actors.Actor{Name: member}, []string{m.ID}))
 	}
 	return kinds
 }
@@ -48,13 +49,6 @@ func (c *consulting) consult(ctx context.Context, member, call string, q Questio
 	}()
 	<-c.lent // it waits
 	return got
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 var lead = actors.Actor{Name: "lead"}
@@ -145,7 +139,7 @@ func TestConsultEnds(t *testing.T) {
 		t.Errorf("open after an interrupt: %v", c.Open())
 	}
 	got = c.consult(t.Context(), "dev", "c2", Question{To: "lead", Text: "A?"})
-	must(t, c.leave(t.Context(), "lead"))
+	testkit.Must(t, c.leave(t.Context(), "lead"))
 	if r := <-got; r.State != requests.Expired || len(c.reads(t, "dev")) > 0 {
 		t.Errorf("after the lead has left: %+v", r)
 	}

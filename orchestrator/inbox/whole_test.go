@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
@@ -253,9 +254,9 @@ func TestActedOnWhenItBegins(t *testing.T) {
 	r, err := p.Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
 		Kind: requests.AskMerge, Member: "dev", To: actors.Operator, Text: "Merge it?",
 	})
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = p.Answer(t.Context(), actors.Actor{Name: actors.Operator}, Answer{ID: r.ID, Approve: true})
-	must(t, err)
+	testkit.Must(t, err)
 	if len(applied) > 0 {
 		t.Fatalf("acted on %+v before the team has begun", applied)
 	}

@@ -53,7 +53,6 @@ type Deps struct {
 	Backoff   time.Duration // before a program is started again; zero: package acp's default
 
 	// The current spec, and the programs that were found for it.
-	Team    func() *configs.Team
 	Found   func() map[string]Found // by the agents' names
 	Scripts func() map[string]*script.Script
 	Goal    func() string // the team's goal; empty: none

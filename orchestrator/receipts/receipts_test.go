@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nkeys"
+
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // merge is a merge with all that a receipt can have.
@@ -24,26 +26,19 @@ func merge() Merge {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func newKey(t *testing.T) ed25519.PrivateKey {
 	t.Helper()
 	key, err := OperatorKey(t.TempDir())
-	must(t, err)
+	testkit.Must(t, err)
 	return key
 }
 
 func sign(t *testing.T, m Merge, key ed25519.PrivateKey) []byte {
 	t.Helper()
 	payload, err := m.Payload()
-	must(t, err)
+	testkit.Must(t, err)
 	data, err := Sign(payload, key)
-	must(t, err)
+	testkit.Must(t, err)
 	return data
 }
 
@@ -64,9 +59,9 @@ func TestOpen(t *testing.T) {
 		t.Errorf("got %+v, %s, %v", m, id, err)
 	}
 	forged, err := (Merge{Commit: "c2"}).Payload()
-	must(t, err)
+	testkit.Must(t, err)
 	var e envelope
-	must(t, json.Unmarshal(receipt, &e))
+	testkit.Must(t, json.Unmarshal(receipt, &e))
 	e.Payload = forged
 	for _, c := range []struct {
 		name    string
@@ -151,7 +146,7 @@ func TestOneKey(t *testing.T) {
 	if names, err := os.ReadDir(home); err != nil || len(names) != 1 {
 		t.Errorf("left in the folder: %v, %v", names, err)
 	}
-	must(t, os.WriteFile(KeyPath(home), []byte("torn"), 0o600))
+	testkit.Must(t, os.WriteFile(KeyPath(home), []byte("torn"), 0o600))
 	if _, err := OperatorKey(home); err == nil || !strings.Contains(err.Error(), filepath.Base(KeyPath(home))) {
 		t.Errorf("a damaged key: %v", err)
 	}
@@ -161,24 +156,24 @@ func TestOneKey(t *testing.T) {
 // not that of another team, and each of them knows it afterwards.
 func TestTeamKey(t *testing.T) {
 	pair, err := nkeys.CreateUser()
-	must(t, err)
+	testkit.Must(t, err)
 	seed, err := pair.Seed()
-	must(t, err)
+	testkit.Must(t, err)
 	creds := filepath.Join(t.TempDir(), "crew.nk")
-	must(t, os.WriteFile(creds, append(seed, '\n'), 0o600))
+	testkit.Must(t, os.WriteFile(creds, append(seed, '\n'), 0o600))
 	one, two := t.TempDir(), t.TempDir()
 	first, err := TeamKey(one, creds, "crew")
-	must(t, err)
+	testkit.Must(t, err)
 	second, err := TeamKey(two, creds, "crew")
-	must(t, err)
+	testkit.Must(t, err)
 	other, err := TeamKey(two, creds, "other")
-	must(t, err)
+	testkit.Must(t, err)
 	again, err := TeamKey(two, creds, "crew")
-	must(t, err)
+	testkit.Must(t, err)
 	own, err := TeamKey(two, "", "crew")
-	must(t, err)
+	testkit.Must(t, err)
 	_, raw, err := nkeys.DecodeSeed(seed)
-	must(t, err)
+	testkit.Must(t, err)
 	if !first.Equal(second) || !again.Equal(first) || other.Equal(first) || own.Equal(first) || first.Equal(ed25519.NewKeyFromSeed(raw)) {
 		t.Error("the keys are not those that they should be")
 	}
@@ -194,7 +189,7 @@ func TestTeamKey(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "text"} {
-		must(t, os.WriteFile(creds, []byte(bad), 0o600))
+		testkit.Must(t, os.WriteFile(creds, []byte(bad), 0o600))
 		if _, err := TeamKey(one, creds, "crew"); err == nil || !strings.Contains(err.Error(), creds) {
 			t.Errorf("%q made a key: %v", bad, err)
 		}
@@ -204,7 +199,7 @@ func TestTeamKey(t *testing.T) {
 func TestParseKeys(t *testing.T) {
 	key := newKey(t).Public().(ed25519.PublicKey)
 	text, err := FormatKey(key)
-	must(t, err)
+	testkit.Must(t, err)
 	got, err := ParseKeys(append([]byte("# ana's\n"), append(text, text...)...))
 	if err != nil || len(got) != 2 || !bytes.Equal(got[1], key) {
 		t.Errorf("got %v, %v", got, err)
@@ -219,13 +214,13 @@ func TestParseKeys(t *testing.T) {
 func encode(t *testing.T, e envelope) []byte {
 	t.Helper()
 	data, err := json.Marshal(e)
-	must(t, err)
+	testkit.Must(t, err)
 	return data
 }
 
 func signPayload(t *testing.T, payload string, key ed25519.PrivateKey) []byte {
 	t.Helper()
 	data, err := Sign([]byte(payload), key)
-	must(t, err)
+	testkit.Must(t, err)
 	return data
 }

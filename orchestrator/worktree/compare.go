@@ -15,7 +15,6 @@ import (
 type Change struct {
 	Path string // slash-separated, relative to the top of the working copy
 	Kind byte   // 'A' added, 'D' deleted, 'M' changed, 'T' changed into a link or back
-	Mode string // git's file mode afterwards, as in "100644", "120000" (a link) or "160000" (a submodule)
 }
 
 // Changed lists the files that differ between two commits or trees, in order. A renamed
@@ -35,7 +34,7 @@ func (r *Repo) Changed(ctx context.Context, from, to string) ([]Change, error) {
 		if len(about) != 5 || about[4] == "" {
 			continue
 		}
-		all = append(all, Change{Path: listed[i+1], Kind: about[4][0], Mode: about[1]})
+		all = append(all, Change{Path: listed[i+1], Kind: about[4][0]})
 	}
 	return all, nil
 }

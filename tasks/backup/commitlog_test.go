@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/store"
 )
 
@@ -33,7 +34,7 @@ func openKept(t *testing.T, path string) (*store.DB, *Backups) {
 
 func putNumber(t *testing.T, db *store.DB, n int) {
 	t.Helper()
-	must(t, db.Job("put").Submit(t.Context(), func(tx *store.Tx) error {
+	testkit.Must(t, db.Job("put").Submit(t.Context(), func(tx *store.Tx) error {
 		tx.Put("values", []byte("n"), []byte(fmt.Sprint(n)))
 		return nil
 	}))
@@ -46,7 +47,7 @@ func TestBrokenLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, keeper := openKept(t, path)
 		synctest.Wait() // for the first backup
-		must(t, keeper.log.file.Close())
+		testkit.Must(t, keeper.log.file.Close())
 		putNumber(t, db, 1)
 		if _, _, broken := keeper.log.state(); !errors.Is(broken, os.ErrClosed) {
 			t.Fatalf("broken: %v", broken)
@@ -59,33 +60,25 @@ func TestBrokenLog(t *testing.T) {
 		}
 		<-keeper.News()
 		putNumber(t, db, 2)
-		must(t, os.CopyFS(left, os.DirFS(filepath.Dir(path))))
+		testkit.Must(t, os.CopyFS(left, os.DirFS(filepath.Dir(path))))
 		db.Stop()
-		must(t, keeper.Close(db))
-		must(t, db.Close())
+		testkit.Must(t, keeper.Close(db))
+		testkit.Must(t, db.Close())
 	})
 	path = filepath.Join(left, "tasks.db")
-	must(t, os.Truncate(path, 8192))
+	testkit.Must(t, os.Truncate(path, 8192))
 	r, err := New(path, Options{Keep: 2, Blobs: store.NewBlobs(path+".blobs", nil, nil)}).Restore()
 	if err != nil || r == nil || r.Commits != 1 || r.Damage == nil {
 		t.Fatalf("restored %+v, %v", r, err)
 	}
 	db, keeper := openKept(t, path)
-	must(t, db.View(t.Context(), func(r store.Reader) error {
+	testkit.Must(t, db.View(t.Context(), func(r store.Reader) error {
 		if value := string(r.Bucket("values").Get([]byte("n"))); value != "2" {
 			t.Errorf("value %s", value)
 		}
 		return nil
 	}))
 	db.Stop()
-	must(t, keeper.Close(db))
-	must(t, db.Close())
-}
-
-// must fails the test for an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, keeper.Close(db))
+	testkit.Must(t, db.Close())
 }

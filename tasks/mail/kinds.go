@@ -105,16 +105,6 @@ type Question struct {
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// PermissionRequest is the Data of a permission_request.
-type PermissionRequest struct {
-	Type Kind `json:"type"`
-	RequestRef
-	From      string    `json:"from"`
-	Tool      string    `json:"tool_name"`
-	Input     string    `json:"description"` // the call's main input, one line
-	Timestamp time.Time `json:"timestamp"`
-}
-
 // Answer is the Data of all messages that answer a request.
 type Answer struct {
 	Type Kind `json:"type"`

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // hold makes the committer wait until release is called, so that what is
@@ -59,7 +61,7 @@ func put(key string) func(*Tx) error {
 func wantValues(t testing.TB, db *DB, want string) {
 	t.Helper()
 	var have []string
-	must(t, db.View(t.Context(), func(r Reader) error {
+	testkit.Must(t, db.View(t.Context(), func(r Reader) error {
 		have = nil
 		for _, key := range strings.Split("abcdefgh", "") {
 			if r.Bucket(bucketValues).Get([]byte(key)) != nil {
@@ -111,7 +113,7 @@ func TestRefusedChangeLeavesNothing(t *testing.T) {
 		t.Errorf("tries %v: a refusal must not disturb the others", tries)
 	}
 	wantValues(t, db, "ac")
-	must(t, submit(t, db, func(tx *Tx) error {
+	testkit.Must(t, submit(t, db, func(tx *Tx) error {
 		if id := tx.Next(TaskCounter); id != 1 {
 			t.Errorf("id %d: the refused change moved the counter", id)
 		}
@@ -150,7 +152,7 @@ func TestPanicIsAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "odd change: internal error: runtime error: index out of range") {
 		t.Errorf("error %v", err)
 	}
-	must(t, submit(t, db, put("a")))
+	testkit.Must(t, submit(t, db, put("a")))
 }
 
 // TestFailedCommitIsTriedAlone: one change cannot be stored; the others can.
@@ -195,7 +197,7 @@ func TestUnknownOutcome(t *testing.T) {
 	long, runs := strings.Repeat("x", InlineLimit+1), 0
 	c := db.Job("long")
 	packed, err := c.Pack(long)
-	must(t, err)
+	testkit.Must(t, err)
 	ref := *packed.File
 	store := func(t *Tx) error {
 		runs++
@@ -214,10 +216,10 @@ func TestUnknownOutcome(t *testing.T) {
 	if text, err := db.opts.Blobs.Read(ref); text != long || err != nil {
 		t.Errorf("the payload of a change that may have happened is gone: %v", err)
 	}
-	must(t, db.Close())
+	testkit.Must(t, db.Close())
 	again := openAt(t, path, nil)
-	must(t, submit(t, again, put("c")))
-	must(t, again.View(t.Context(), func(r Reader) error {
+	testkit.Must(t, submit(t, again, put("c")))
+	testkit.Must(t, again.View(t.Context(), func(r Reader) error {
 		if r.Bucket(bucketItems).Get([]byte("long")) == nil {
 			t.Error("what happened is gone")
 		}
@@ -238,7 +240,7 @@ func TestPanicOfTheDatabaseIsAnError(t *testing.T) {
 	})
 	wantError(t, submit(t, db, put("a")), ErrCorrupt, "page 7")
 	broken.Store(false)
-	must(t, submit(t, db, put("a")))
+	testkit.Must(t, submit(t, db, put("a")))
 	err := db.View(t.Context(), func(Reader) error { panic("page 8") })
 	wantError(t, err, ErrCorrupt, "page 8")
 }
@@ -272,7 +274,7 @@ func TestFullQueue(t *testing.T) {
 // TestUnwritableBlobDir: what stands in the way of a long payload is named.
 func TestUnwritableBlobDir(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	testkit.Must(t, os.WriteFile(file, nil, 0o600))
 	db := &DB{opts: Options{Blobs: NewBlobs(filepath.Join(file, "blobs"), nil, nil)}}
 	_, err := db.Job("x").Pack(strings.Repeat("x", InlineLimit+1))
 	wantError(t, err, ErrDisk, file, "try again")

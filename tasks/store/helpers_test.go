@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 const (
@@ -45,16 +47,9 @@ func openAt(t testing.TB, path string, change func(*Options)) *DB {
 		if err := db.Check(t.Context(), nil); err != nil && !errors.Is(err, ErrClosed) && t.Context().Err() == nil {
 			t.Errorf("at the end: %v", err)
 		}
-		must(t, db.Close())
+		testkit.Must(t, db.Close())
 	})
 	return db
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wantError fails the test unless err is target and says every one of words.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // grown is a closed store of some hundred records, three levels of pages deep.
@@ -19,7 +21,7 @@ func grown(t testing.TB) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tasks.db")
 	db := openAt(t, path, func(o *Options) { o.Rising = []string{bucketItems} })
-	must(t, submit(t, db, func(tx *Tx) error {
+	testkit.Must(t, submit(t, db, func(tx *Tx) error {
 		for i := range 700 {
 			tx.Put(bucketItems, NumKey(uint64(i)), []byte(fmt.Sprint("item ", i, strings.Repeat("d", 900))))
 			tx.Mark(bucketValues, NameNumKey(fmt.Sprint("member-", i%7), uint64(i)), true)
@@ -27,16 +29,16 @@ func grown(t testing.TB) (path string) {
 		return nil
 	}))
 	for i := range 50 {
-		must(t, submit(t, db, func(tx *Tx) error { tx.Delete(bucketItems, NumKey(uint64(3*i))); return nil }))
+		testkit.Must(t, submit(t, db, func(tx *Tx) error { tx.Delete(bucketItems, NumKey(uint64(3*i))); return nil }))
 	}
-	must(t, db.Close())
+	testkit.Must(t, db.Close())
 	return path
 }
 
 // TestImage: a sound file is sound, and its digest is what bbolt reads.
 func TestImage(t *testing.T) {
 	im, err := ReadImage(grown(t))
-	must(t, err)
+	testkit.Must(t, err)
 	if im.noted == nil || im.format != strconv.Itoa(Format) || im.txid == 0 || im.digest == 0 {
 		t.Errorf("image %x, noted %v, format %q, transaction %d", im.digest, im.noted != nil, im.format, im.txid)
 	}
@@ -52,9 +54,9 @@ func imageOf(data []byte) *Image {
 func TestFlippedBits(t *testing.T) {
 	path := grown(t)
 	sound, err := ReadImage(path)
-	must(t, err)
+	testkit.Must(t, err)
 	data, err := os.ReadFile(path)
-	must(t, err)
+	testkit.Must(t, err)
 	rounds, found := 400, 0
 	var pages []int
 	for page, used := range sound.seen {
@@ -84,9 +86,9 @@ func TestFlippedBits(t *testing.T) {
 func TestTornFiles(t *testing.T) {
 	path := grown(t)
 	sound, err := ReadImage(path)
-	must(t, err)
+	testkit.Must(t, err)
 	whole, err := os.ReadFile(path)
-	must(t, err)
+	testkit.Must(t, err)
 	for _, size := range []int{1, 100, 4096, 8192, len(whole) / 2, len(whole) - 4096} {
 		im := imageOf(whole[:size])
 		if err := im.Check(); err == nil && size < len(whole)/2 {
@@ -133,7 +135,7 @@ func FuzzImage(f *testing.F) {
 func TestNoFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	db, err := bolt.Open(path, 0o600, nil)
-	must(t, err)
+	testkit.Must(t, err)
 	for i := range 2 {
 		err := db.Update(func(tx *bolt.Tx) error {
 			b, err := tx.CreateBucketIfNotExists([]byte(bucketItems))
@@ -142,9 +144,9 @@ func TestNoFormat(t *testing.T) {
 			}
 			return b.Put(NumKey(uint64(i+1)), []byte("{}"))
 		})
-		must(t, err)
+		testkit.Must(t, err)
 	}
-	must(t, db.Close())
+	testkit.Must(t, db.Close())
 	if _, err := ReadImage(path); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "format") {
 		t.Errorf("a store without a format: %v", err)
 	}

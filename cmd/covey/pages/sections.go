@@ -166,7 +166,7 @@ func (d *Drawing) needs() *Section {
 	case all == 0:
 		s.Class, s.Title = "needs none", "Nothing needs you"
 	case len(list) == 0:
-		s.Class, s.Title = "needs empty", fmt.Sprintf("Nothing but %s of work to review needs you", texts.Plural(work, "piece"))
+		s.Class, s.Title = "needs empty", "Nothing but "+texts.Plural(work, "piece")+" of work to review needs you"
 	}
 	requests := map[string]*view.Request{}
 	for _, r := range d.State.Requests {

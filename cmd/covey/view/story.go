@@ -126,7 +126,8 @@ func briefText(e events.Event) (string, term.Style) {
 	case events.HeldUp:
 		return "waits for " + d.For, term.Faint
 	case events.MemberHeld:
-		return fmt.Sprintf("held by %s until covey resume %s or a text from you", inbox.AnswererName(d.By), e.Member), term.Yellow
+		by := inbox.AnswererName(d.By)
+		return fmt.Sprintf("held by %s until covey resume %s or a text from you", by, e.Member), term.Yellow
 	case events.MemberResumed:
 		return "goes on: resumed by " + inbox.AnswererName(d.By), term.Normal
 	case events.ScheduleRan:
