@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // faults is how many faults TestNetwork has; the proof of docs/reliability.md is
@@ -33,12 +34,12 @@ var clocks = flag.Bool("clocks", false, "TestNetwork: the clocks of a server and
 // cluster is three servers and two hosts, each in a network namespace and each server with a disk of
 // its own, and an oracle outside of them.
 type cluster struct {
-	*network
+	*testkit.Network
 	t       *testing.T
 	dir     string
 	program string // of those whose clock is off
 	hosts   []hostConfig
-	disks   map[string]*disk
+	disks   map[string]*testkit.Disk
 	count   map[string]int // faults, by kind
 
 	mu      sync.Mutex
@@ -64,9 +65,9 @@ type question struct {
 var machines = []string{"a", "b", "c", "x", "y"} // servers, hosts
 
 func newCluster(t *testing.T) *cluster {
-	needNetwork(t)
+	testkit.NeedNetwork(t)
 	c := &cluster{
-		t: t, dir: t.TempDir(), network: newNetwork(t, machines...), disks: map[string]*disk{}, count: map[string]int{},
+		t: t, dir: t.TempDir(), Network: testkit.NewNetwork(t, machines...), disks: map[string]*testkit.Disk{}, count: map[string]int{},
 		running: map[string]*exec.Cmd{}, both: map[string]*hosted{}, changed: make(chan struct{}), asked: map[uint64]*question{},
 		added: map[string]bool{}, owners: map[string]string{}, acks: make(chan struct{}, 1),
 	}
@@ -80,13 +81,13 @@ func newCluster(t *testing.T) *cluster {
 	}
 	var routes, urls []string
 	for _, name := range machines[:3] {
-		routes = append(routes, c.at(name).address.String()+":6222")
-		urls = append(urls, "nats://"+c.at(name).address.String()+":4222")
+		routes = append(routes, c.At(name).Address.String()+":6222")
+		urls = append(urls, "nats://"+c.At(name).Address.String()+":4222")
 	}
 	for i, name := range machines[:3] {
-		c.disks[name] = newDisk(t, c.dir, name)
+		c.disks[name] = testkit.NewDisk(t, c.dir, name)
 		text := bus.ServerConfig{
-			Name: name, Listen: c.at(name).address.String() + ":4222", Peers: routes[i], Routes: routes, Dir: filepath.Join(c.disks[name].dir, "data"),
+			Name: name, Listen: c.At(name).Address.String() + ":4222", Peers: routes[i], Routes: routes, Dir: filepath.Join(c.disks[name].Dir, "data"),
 			Most: "4GB", Accounts: []bus.Account{{Team: "crew", Key: key}},
 		}.String()
 		if err := os.WriteFile(filepath.Join(c.dir, name+".conf"), []byte(text), 0o600); err != nil {
@@ -115,7 +116,7 @@ func (c *cluster) in(name string) []string {
 	if c.program != "" && (name == "b" || name == "y") {
 		program = c.program
 	}
-	return []string{"ip", "netns", "exec", c.at(name).namespace, program}
+	return []string{"ip", "netns", "exec", c.At(name).Namespace, program}
 }
 
 // start starts a server.
@@ -413,15 +414,16 @@ func TestNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, last.Tasks, c.added, c.owners)
+	carried, dropped := c.Packets()
 	t.Logf("%d tasks and %d claims were acknowledged in %d epochs, through %s; %d packets were carried and %d dropped; the longest: %s",
-		len(c.added), len(c.owners), c.now.leads(), counts(c.count), c.carried, c.dropped, counts(longest))
+		len(c.added), len(c.owners), c.now.leads(), counts(c.count), carried, dropped, counts(longest))
 }
 
 // free returns how many MiB the disks of the servers have.
 func (c *cluster) free() map[string]uint64 {
 	free := map[string]uint64{}
 	for name, d := range c.disks {
-		free[name] = d.free() >> 20
+		free[name] = d.Free() >> 20
 	}
 	return free
 }

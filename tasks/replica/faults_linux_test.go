@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // fault is something that happens to a cluster. When do returns, it is over, and what has ended runs
@@ -68,40 +70,40 @@ func others(name string) (list []string) {
 func cutCoordinator(sent, received bool) func(*cluster, string) {
 	return func(c *cluster, _ string) {
 		old, _ := c.leader()
-		c.drop(old.name, sent, received, others(old.name)...)
+		c.Drop(old.name, sent, received, others(old.name)...)
 		c.takenOver(old)
 		c.acked(3)
-		c.heal()
+		c.Heal()
 		c.depose(old)
 	}
 }
 
 func cutServer(sent, received bool) func(*cluster, string) {
 	return func(c *cluster, leader string) {
-		c.drop(leader, sent, received, others(leader)...)
+		c.Drop(leader, sent, received, others(leader)...)
 		c.acked(50) // those under way are few
-		c.heal()
+		c.Heal()
 	}
 }
 
 // cutFromServers leaves a server that hosts may be connected to without the others.
 func cutFromServers(c *cluster, leader string) {
-	c.drop(leader, true, true, slices.DeleteFunc(slices.Clone(machines[:3]), func(m string) bool { return m == leader })...)
+	c.Drop(leader, true, true, slices.DeleteFunc(slices.Clone(machines[:3]), func(m string) bool { return m == leader })...)
 	c.acked(50)
-	c.heal()
+	c.Heal()
 }
 
 func cutPair(c *cluster, leader string) {
-	c.drop(leader, true, true, another(leader))
+	c.Drop(leader, true, true, another(leader))
 	c.acked(1500)
-	c.heal()
+	c.Heal()
 }
 
 func cutStandby(c *cluster, _ string) {
 	name := c.standby()
-	c.drop(name, true, true, others(name)...)
+	c.Drop(name, true, true, others(name)...)
 	c.acked(1500)
-	c.heal()
+	c.Heal()
 }
 
 // standby returns the host that does not lead.
@@ -137,11 +139,11 @@ func killCoordinator(c *cluster, _ string) {
 // killHost kills the coordinator on a host that is gone until another one has taken over.
 func killHost(c *cluster, _ string) {
 	old, _ := c.leader()
-	c.drop(old.name, true, true, others(old.name)...)
+	c.Drop(old.name, true, true, others(old.name)...)
 	c.killHost(old)
 	c.takenOver(old)
 	c.acked(3)
-	c.heal()
+	c.Heal()
 }
 
 func killBoth(c *cluster, leader string) {
@@ -182,15 +184,15 @@ func stopServer(c *cluster, leader string) {
 }
 
 func slowNetwork(c *cluster, _ string) {
-	c.slow(200e6, 0.05)
+	c.Slow(200e6, 0.05)
 	c.acked(40)
-	c.heal()
+	c.Heal()
 }
 
 // fullDisk leaves no room on a server's disk until others have gone on. The server then has to be
 // started again: it has given up its part.
 func fullDisk(c *cluster, leader string) {
-	room := c.disks[leader].fill()
+	room := c.disks[leader].Fill()
 	c.acked(200)
 	room()
 	c.kill(leader)
@@ -203,7 +205,7 @@ func powerCut(c *cluster, names ...string) {
 		c.stop(name, syscall.SIGSTOP)
 	}
 	for _, name := range names {
-		c.disks[name].powerCut(func() { c.kill(name) })
+		c.disks[name].PowerCut(func() { c.kill(name) })
 	}
 	for _, name := range names {
 		c.start(name)
@@ -234,6 +236,6 @@ func buildWithClock(t *testing.T, dir string) string {
 	if err := os.WriteFile(overlay, []byte(`{"Replace":{"`+source+`":"`+wrong+`"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run(t, "go", "test", "-c", "-overlay", overlay, "-o", program, ".")
+	testkit.Run(t, "go", "test", "-c", "-overlay", overlay, "-o", program, ".")
 	return program
 }

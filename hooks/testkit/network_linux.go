@@ -1,4 +1,4 @@
-package replica_test
+package testkit
 
 import (
 	"errors"
@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// network is machines in network namespaces of their own. This process carries every packet between
+// Network is machines in network namespaces of their own. This process carries every packet between
 // them, so it can drop and delay them in each direction; a kernel without netem cannot.
-type network struct {
+type Network struct {
 	mu      sync.Mutex
-	ports   map[netip.Addr]*port
+	ports   map[netip.Addr]*Port
 	cut     map[[2]string]bool // from one machine to another
 	delay   time.Duration
 	loss    float64 // share of packets
@@ -28,15 +28,15 @@ type network struct {
 	dropped int
 }
 
-// port is a machine's connection to the network.
-type port struct {
-	name, namespace string
-	address         netip.Addr
+// Port is a machine's connection to the network.
+type Port struct {
+	Name, Namespace string
+	Address         netip.Addr
 	file            *os.File // of a tun device, which has one packet a read and a write
 }
 
-// needNetwork skips a test where it cannot have machines of its own.
-func needNetwork(t *testing.T) {
+// NeedNetwork skips a test where it cannot have machines of its own.
+func NeedNetwork(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("network namespaces and file systems of its own need root")
@@ -54,21 +54,21 @@ func needNetwork(t *testing.T) {
 		_ = exec.Command("ip", "netns", "del", name).Run()
 		t.Skipf("there are no tun devices here: %s", out)
 	}
-	run(t, "ip", "netns", "del", name)
+	Run(t, "ip", "netns", "del", name)
 }
 
-// run runs a program that must succeed.
-func run(t *testing.T, args ...string) {
+// Run runs a program that must succeed.
+func Run(t *testing.T, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
-// newNetwork connects machines with these names.
-func newNetwork(t *testing.T, names ...string) *network {
+// NewNetwork connects machines with these names.
+func NewNetwork(t *testing.T, names ...string) *Network {
 	t.Helper()
-	n := &network{ports: map[netip.Addr]*port{}, cut: map[[2]string]bool{}}
+	n := &Network{ports: map[netip.Addr]*Port{}, cut: map[[2]string]bool{}}
 	var readers sync.WaitGroup
 	t.Cleanup(func() {
 		for _, p := range n.ports {
@@ -77,18 +77,18 @@ func newNetwork(t *testing.T, names ...string) *network {
 		readers.Wait()
 	})
 	for i, name := range names {
-		p := &port{name: name, namespace: fmt.Sprintf("covey-%d-%s", os.Getpid(), name), address: netip.AddrFrom4([4]byte{10, 77, 0, byte(i + 1)})}
-		run(t, "ip", "netns", "add", p.namespace)
-		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", p.namespace).Run() })
-		run(t, "ip", "-n", p.namespace, "link", "set", "lo", "up")
-		run(t, "ip", "-n", p.namespace, "tuntap", "add", "dev", "net0", "mode", "tun")
-		run(t, "ip", "-n", p.namespace, "addr", "add", p.address.String()+"/24", "dev", "net0")
-		run(t, "ip", "-n", p.namespace, "link", "set", "net0", "up")
+		p := &Port{Name: name, Namespace: fmt.Sprintf("covey-%d-%s", os.Getpid(), name), Address: netip.AddrFrom4([4]byte{10, 77, 0, byte(i + 1)})}
+		Run(t, "ip", "netns", "add", p.Namespace)
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", p.Namespace).Run() })
+		Run(t, "ip", "-n", p.Namespace, "link", "set", "lo", "up")
+		Run(t, "ip", "-n", p.Namespace, "tuntap", "add", "dev", "net0", "mode", "tun")
+		Run(t, "ip", "-n", p.Namespace, "addr", "add", p.Address.String()+"/24", "dev", "net0")
+		Run(t, "ip", "-n", p.Namespace, "link", "set", "net0", "up")
 		var err error
-		if p.file, err = openTun(p.namespace); err != nil {
+		if p.file, err = openTun(p.Namespace); err != nil {
 			t.Fatalf("the network of %s: %v", name, err)
 		}
-		n.ports[p.address] = p
+		n.ports[p.Address] = p
 	}
 	for _, p := range n.ports {
 		readers.Go(func() { n.carry(p) })
@@ -133,7 +133,7 @@ func openTunHere(namespace string) (*os.File, error) {
 }
 
 // carry takes the packets of a machine to the others, until its port is closed.
-func (n *network) carry(from *port) {
+func (n *Network) carry(from *Port) {
 	for packet := make([]byte, 64<<10); ; {
 		size, err := from.file.Read(packet)
 		if err != nil {
@@ -155,11 +155,11 @@ func (n *network) carry(from *port) {
 }
 
 // route returns where a packet goes and when; nil: it is lost.
-func (n *network) route(from *port, address netip.Addr) (*port, time.Duration) {
+func (n *Network) route(from *Port, address netip.Addr) (*Port, time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	to := n.ports[address]
-	if to == nil || n.cut[[2]string{from.name, to.name}] || rand.Float64() < n.loss {
+	if to == nil || n.cut[[2]string{from.Name, to.Name}] || rand.Float64() < n.loss {
 		n.dropped++
 		return nil, 0
 	}
@@ -167,8 +167,8 @@ func (n *network) route(from *port, address netip.Addr) (*port, time.Duration) {
 	return to, n.delay
 }
 
-// drop cuts what a machine sends to the others, what it gets from them, or both.
-func (n *network) drop(name string, sent, received bool, others ...string) {
+// Drop cuts what a machine sends to the others, what it gets from them, or both.
+func (n *Network) Drop(name string, sent, received bool, others ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, other := range others {
@@ -177,27 +177,34 @@ func (n *network) drop(name string, sent, received bool, others ...string) {
 	}
 }
 
-// slow makes the network slow and lossy.
-func (n *network) slow(delay time.Duration, loss float64) {
+// Slow makes the network slow and lossy.
+func (n *Network) Slow(delay time.Duration, loss float64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.delay, n.loss = delay, loss
 }
 
-// heal ends all cuts.
-func (n *network) heal() {
+// Heal ends all cuts.
+func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.cut)
 	n.delay, n.loss = 0, 0
 }
 
-// at returns the port of a machine.
-func (n *network) at(name string) *port {
+// At returns the port of a machine.
+func (n *Network) At(name string) *Port {
 	for _, p := range n.ports {
-		if p.name == name {
+		if p.Name == name {
 			return p
 		}
 	}
 	return nil
+}
+
+// Packets returns how many packets were carried and dropped.
+func (n *Network) Packets() (carried, dropped int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.carried, n.dropped
 }

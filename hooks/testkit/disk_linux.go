@@ -1,4 +1,4 @@
-package replica_test
+package testkit
 
 import (
 	"errors"
@@ -12,39 +12,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is a file system of its own, in a file. What its kernel has not written to that file is what a
+// Disk is a file system of its own, in a file. What its kernel has not written to that file is what a
 // power cut would lose.
-type disk struct {
+type Disk struct {
 	t     *testing.T
 	image string
-	dir   string // where it is mounted
+	Dir   string // where it is mounted
 }
 
 const diskSize = 384 << 20
 
-func newDisk(t *testing.T, dir, name string) *disk {
+// NewDisk makes a file system and mounts it.
+func NewDisk(t *testing.T, dir, name string) *Disk {
 	t.Helper()
-	d := &disk{t: t, image: filepath.Join(dir, name+".img"), dir: filepath.Join(dir, name)}
-	if err := os.Mkdir(d.dir, 0o700); err != nil {
+	d := &Disk{t: t, image: filepath.Join(dir, name+".img"), Dir: filepath.Join(dir, name)}
+	if err := os.Mkdir(d.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(os.WriteFile(d.image, nil, 0o600), os.Truncate(d.image, diskSize)); err != nil {
 		t.Fatal(err)
 	}
-	run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", d.image)
-	if out, err := exec.Command("mount", "-o", mountOptions, d.image, d.dir).CombinedOutput(); err != nil {
+	Run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", d.image)
+	if out, err := exec.Command("mount", "-o", mountOptions, d.image, d.Dir).CombinedOutput(); err != nil {
 		t.Skipf("file systems cannot be mounted here: %s", out)
 	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", d.dir).Run() })
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", d.Dir).Run() })
 	return d
 }
 
 // mountOptions keep what nobody syncs in memory for as long as possible.
 const mountOptions = "loop,commit=600"
 
-// fill writes until nothing fits any more, and returns how to make room again.
-func (d *disk) fill() (room func()) {
-	path := filepath.Join(d.dir, "filler")
+// Fill writes until nothing fits any more, and returns how to make room again.
+func (d *Disk) Fill() (room func()) {
+	path := filepath.Join(d.Dir, "filler")
 	f, err := os.Create(path)
 	if err != nil {
 		d.t.Fatal(err)
@@ -65,21 +66,21 @@ func (d *disk) fill() (room func()) {
 	}
 }
 
-// free returns how many bytes there is room for.
-func (d *disk) free() uint64 {
+// Free returns how many bytes there is room for.
+func (d *Disk) Free() uint64 {
 	var s unix.Statfs_t
-	if err := unix.Statfs(d.dir, &s); err != nil {
+	if err := unix.Statfs(d.Dir, &s); err != nil {
 		d.t.Error(err)
 	}
 	return s.Bavail * uint64(s.Bsize)
 }
 
-// powerCut replaces the file system by what is on its disk at the moment. Nothing may write to it
+// PowerCut replaces the file system by what is on its disk at the moment. Nothing may write to it
 // meanwhile; after, what had it open must be gone: gone makes sure of that. A file that was written
 // and not synced shows that the image is one of a power cut.
-func (d *disk) powerCut(gone func()) {
+func (d *Disk) PowerCut(gone func()) {
 	d.t.Helper()
-	lost, kept := filepath.Join(d.dir, "unsynced"), filepath.Join(d.dir, "synced")
+	lost, kept := filepath.Join(d.Dir, "unsynced"), filepath.Join(d.Dir, "synced")
 	write := func(path string, sync bool) {
 		f, err := os.Create(path)
 		if err == nil {
@@ -97,11 +98,11 @@ func (d *disk) powerCut(gone func()) {
 	cut := d.image + ".cut"
 	d.copyStill(cut)
 	gone()
-	run(d.t, "umount", d.dir)
+	Run(d.t, "umount", d.Dir)
 	if err := os.Rename(cut, d.image); err != nil {
 		d.t.Fatal(err)
 	}
-	run(d.t, "mount", "-o", mountOptions, d.image, d.dir)
+	Run(d.t, "mount", "-o", mountOptions, d.image, d.Dir)
 	if text, err := os.ReadFile(kept); string(text) != "it is here" {
 		d.t.Errorf("what was synced is lost: %q, %v", text, err)
 	}
@@ -112,7 +113,7 @@ func (d *disk) powerCut(gone func()) {
 }
 
 // copyStill copies the image while nothing is written to it.
-func (d *disk) copyStill(to string) {
+func (d *Disk) copyStill(to string) {
 	d.t.Helper()
 	sum := func(w io.Writer) uint32 {
 		f, err := os.Open(d.image)
