@@ -55,13 +55,15 @@ func (h *seatBuilder) makeAfar(ctx context.Context, s *crew.Seat) (crew.Occupant
 		},
 		Take: func(ctx context.Context, now worktree.Snapshot) error { return h.copies.Take(ctx, name, now, true) },
 		Used: used,
-		Adopted: func(turn int) {
+		Adopted: func(turn int) (release func()) {
 			home.Sink(events.Event{Member: name, Data: events.MemberStarted{
 				Agent: members.AgentTitle(s.Member.CurrentAgent()), SessionID: session.Session, Resumed: true,
 			}})
 			if turn > 0 {
 				home.Sink(events.Event{Member: name, Turn: turn, Data: events.TurnStarted{Cause: events.ByResume}})
+				release = h.Logins.Adopt(s.Member)
 			}
+			return release
 		},
 		Changed: s.TellAwaitedRun,
 		Warn: func(text string, err error) {

@@ -40,6 +40,17 @@ func (p *pool) acquire(ctx context.Context, waits func()) (release func(), err e
 	}
 }
 
+// take takes a slot at once, which may be more than there are: what has it runs already.
+func (p *pool) take() (release func()) {
+	if p == nil {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free--
+	return sync.OnceFunc(p.give)
+}
+
 // give hands a slot to the first waiter.
 func (p *pool) give() {
 	p.mu.Lock()

@@ -86,6 +86,30 @@ func TestSlotsOutliveWhoGivesUp(t *testing.T) {
 	})
 }
 
+// TestSlotsOfRunningTurns: a turn that runs already takes a slot even if there is none, and then two must end
+// before another begins.
+func TestSlotsOfRunningTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(1)
+		first, second := p.take(), p.take()
+		begun := false
+		go func() {
+			release, err := p.acquire(t.Context(), func() {})
+			begun = err == nil
+			release()
+		}()
+		for _, end := range []func(){first, second} {
+			if synctest.Wait(); begun {
+				t.Error("it began before both had ended")
+			}
+			end()
+		}
+		if synctest.Wait(); !begun || p.unused() != 1 {
+			t.Errorf("it began: %v; %d left", begun, p.unused())
+		}
+	})
+}
+
 // TestSlotsNeverLoseAny: no more turns run than there are slots, and in the end all slots
 // are free.
 func TestSlotsNeverLoseAny(t *testing.T) {

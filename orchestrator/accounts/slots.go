@@ -89,8 +89,18 @@ func (l *Logins) Admit(ctx context.Context, m *members.Member) (release func(), 
 	if err != nil {
 		return nil, err
 	}
+	return l.hold(m, give), nil
+}
+
+// Adopt takes a slot of a member's agent for a turn that runs already. release gives it back.
+func (l *Logins) Adopt(m *members.Member) (release func()) {
+	return l.hold(m, l.slots.of(LoginOf(m.AgentInUse())).take())
+}
+
+// hold notes that a member has a slot.
+func (l *Logins) hold(m *members.Member, give func()) (release func()) {
 	l.change(m.Name, func(m *member) { m.slot = give })
-	return func() { l.GiveBack(m.Name) }, nil
+	return func() { l.GiveBack(m.Name) }
 }
 
 // GiveBack releases the member's slot, and reports whether it had one.

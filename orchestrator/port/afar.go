@@ -45,7 +45,7 @@ type Seat struct {
 	// Take makes the coordinator's copy what the node has pushed.
 	Take    func(ctx context.Context, s worktree.Snapshot) error
 	Used    func(Spent)                // what the member has used before this life, or in it if it goes on
-	Adopted func(turn int)             // the life goes on; turn is 0 if no turn runs
+	Adopted func(turn int) func()      // the life goes on; turn is 0 if no turn runs, and otherwise the slot of the turn is returned
 	Changed func()                     // the member's State has changed
 	Warn    func(text string, e error) // something about it went wrong, and it goes on
 }
@@ -173,7 +173,7 @@ func (a *Afar) takeSeat(ctx context.Context) error {
 	a.no, a.state = now.Given, now.State
 	a.mu.Unlock()
 	if goesOn() {
-		a.seat.Adopted(now.Turn)
+		a.admitted(a.seat.Adopted(now.Turn))
 	}
 	close(a.seated)
 	return nil
