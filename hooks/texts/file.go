@@ -35,6 +35,11 @@ func ReadIn(folder, name string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
+	return ReadFrom(root, name, limit)
+}
+
+// ReadFrom is ReadIn for a folder that is open.
+func ReadFrom(root *os.Root, name string, limit int) ([]byte, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	return start(f, err, limit)
 }

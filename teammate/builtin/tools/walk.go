@@ -134,8 +134,9 @@ func (s *search) folder(ctx context.Context, dir string, rules *workspace.Ignore
 	}
 	// Rules are relative to the folder of their file.
 	here := path.Join(s.top, dir)
-	rules = workspace.ReadIgnore(rules, here,
-		func() ([]byte, error) { return s.root.ReadFile(path.Join(dir, ".gitignore")) })
+	rules = workspace.ReadIgnore(rules, here, func() ([]byte, error) {
+		return texts.ReadFrom(s.root, path.Join(dir, ".gitignore"), workspace.MaxIgnore+1)
+	})
 	for _, d := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
