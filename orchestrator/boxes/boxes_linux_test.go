@@ -137,6 +137,10 @@ func TestGitGrants(t *testing.T) {
 	liar, lied := place.Worktrees()+"/liar/", filepath.Join(dir, "home")
 	write(lied+"/.ssh/objects/x", "")
 	write(liar+".git/objects/info/alternates", lied+"/.ssh/objects\n/objects\n")
+	if g := grantsOf(work, false, place); !slices.Contains(g.read, filepath.Join(dir, "origin/.git/objects")) { // the first box
+		t.Errorf("without what it borrows: %v", g.read)
+	}
+	write(work+"/.git/objects/info/alternates", lied+"/.ssh/objects\n")
 	fake := place.Worktrees() + "/fake"
 	testkit.Must(t, os.RemoveAll(fake+"/.git"))
 	write(fake+"/.git", "gitdir: evil\n")
@@ -149,11 +153,11 @@ func TestGitGrants(t *testing.T) {
 		own                            bool
 		read, write, readOnly, nowhere string // one path of each
 	}{
-		{work, false, "origin/.git/objects", "work/.git/objects", "work/.git/config", ""},
+		{work, false, "origin/.git/objects", "work/.git/objects", "work/.git/config", "home/.ssh/objects/x"},
 		{place.Worktrees() + "/clone", true, "state/crew-1/base.git/refs", "state/crew-1/worktrees/clone/.git/config", "", "work/.git/config"},
 		{place.Worktrees() + "/clone/sub", true, "work/.git/objects", "state/crew-1/worktrees/clone/x", "", "work/x"},
 		{place.Worktrees() + "/clone", true, "origin/.git/objects", "state/crew-1/worktrees/clone/x", "", "origin/x"},
-		{place.Worktrees() + "/linked", true, "work/.git/config", "work/.git/worktrees/linked", "", "work/x"},
+		{place.Worktrees() + "/linked", true, "work/.git/config", "work/.git/worktrees/linked", "work/.git/objects/info", "work/x"},
 		{place.Worktrees() + "/linked", true, "work/.git/refs/heads/main", "work/.git/refs/heads/covey/crew", "", "linked2"},
 		{place.Worktrees() + "/liar", true, "state/crew-1/base.git/refs", "", "", "home/.ssh/x"},
 		{place.Worktrees() + "/fake", true, "state/crew-1/base.git/refs", "", "", "home/x"},

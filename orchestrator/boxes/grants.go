@@ -1,6 +1,8 @@
 package boxes
 
 import (
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -25,7 +27,7 @@ type grants struct{ read, write, readOnly, discard []string }
 // a member can write what it likes: what it says of where its git has data is not believed.
 func grantsOf(dir string, own bool, place state.Place) grants {
 	if !own {
-		g := grants{write: []string{dir}}
+		g := grants{write: []string{dir}, read: lenders(place)}
 		if top := topOf(dir, string(filepath.Separator)); top != "" {
 			g.addGit(top, place.Team)
 		}
@@ -34,13 +36,10 @@ func grantsOf(dir string, own bool, place state.Place) grants {
 	if top := topOf(dir, place.Dir); top != "" {
 		dir = top
 	}
-	base, repo, seen := filepath.Join(place.Dir, "base.git"), repositoryOf(place.Workspace), map[string]bool{}
-	g := grants{write: []string{dir}, read: []string{base}}
-	for _, common := range []string{base, repo} {
-		if common != "" {
-			g.read = append(g.read, filepath.Join(common, "objects"))
-			g.addObjects(filepath.Join(common, "objects"), seen)
-		}
+	base, repo := filepath.Join(place.Dir, "base.git"), repositoryOf(place.Workspace)
+	g := grants{write: []string{dir}, read: append(lenders(place), base)}
+	if repo != "" {
+		g.read = append(g.read, filepath.Join(repo, "objects"))
 	}
 	if data, shared := linkedTo(dir); shared != "" && (shared == base || shared == repo) {
 		g.addLinked(data, shared, place.Team)
@@ -119,6 +118,9 @@ func repositoryOf(dir string) string {
 // maxLink bounds what is read of a file that names a folder, which a member may have written.
 const maxLink = 1 << 16
 
+// maxLenders bounds what is read of a list of folders from which a repository borrows.
+const maxLenders = 1 << 20
+
 // linkedTo returns the data of a linked worktree and of its repository, if these name the worktree, too; else "".
 func linkedTo(top string) (data, shared string) {
 	text, err := texts.ReadStart(filepath.Join(top, ".git"), maxLink)
@@ -167,7 +169,6 @@ func (g *grants) addGit(top, team string) {
 		for _, name := range []string{"config", "hooks", "info", "objects/info"} {
 			g.readOnly = append(g.readOnly, filepath.Join(git, name))
 		}
-		g.addObjects(filepath.Join(git, "objects"), map[string]bool{})
 		return
 	}
 	if data, shared := linkedTo(top); shared != "" {
@@ -182,15 +183,39 @@ func (g *grants) addLinked(data, shared, team string) {
 	for _, name := range []string{"objects", filepath.Join("refs/heads/covey", team), filepath.Join("logs/refs/heads/covey", team)} {
 		g.write = append(g.write, filepath.Join(shared, name))
 	}
-	g.addObjects(filepath.Join(shared, "objects"), map[string]bool{})
+	g.readOnly = append(g.readOnly, filepath.Join(shared, "objects", "info"))
 }
 
-// addObjects adds the folders from which a folder of objects borrows. That of a bare repository is
-// added whole, because git asks it for its branches, too.
-func (g *grants) addObjects(objects string, seen map[string]bool) {
-	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
+// lenders returns the folders from which the repository of the workspace borrowed objects when the team's first box
+// was made. What it says later is not believed: at level 1 members that work in the workspace can write it, and would
+// be granted what they name.
+func lenders(place state.Place) []string {
+	file := filepath.Join(place.Dir, "lenders")
+	text, err := texts.ReadStart(file, maxLenders)
+	if err == nil {
+		return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+	}
+	var found []string
+	if repo := repositoryOf(place.Workspace); repo != "" {
+		found = lendersNow(nil, filepath.Join(repo, "objects"), map[string]bool{})
+	}
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil
+	case !exists(place.Dir): // no member has run
+		return found
+	case state.WriteAtomic(file, []byte(strings.Join(found, "\n"))) != nil:
+		return nil
+	}
+	return found
+}
+
+// lendersNow adds the folders from which a folder of objects borrows. That of a bare repository is added whole,
+// because git asks it for its branches, too.
+func lendersNow(found []string, objects string, seen map[string]bool) []string {
+	text, err := texts.ReadStart(filepath.Join(objects, "info", "alternates"), maxLenders)
 	if err != nil || seen[objects] {
-		return
+		return found
 	}
 	seen[objects] = true
 	for line := range strings.Lines(string(text)) {
@@ -200,11 +225,11 @@ func (g *grants) addObjects(objects string, seen map[string]bool) {
 		}
 		from := texts.Absolute(objects, line)
 		if repo := filepath.Dir(from); filepath.Base(repo) != ".git" && exists(filepath.Join(repo, "HEAD")) {
-			g.read = append(g.read, repo)
+			found = append(found, repo)
 		}
-		g.read = append(g.read, from)
-		g.addObjects(from, seen)
+		found = lendersNow(append(found, from), from, seen)
 	}
+	return found
 }
 
 // outermost returns the folders that are in no other one: layers over layers are more than some kernels take.

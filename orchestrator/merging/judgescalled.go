@@ -208,12 +208,8 @@ const maxScript = 64 << 10
 
 // readIn returns the content of a file of the workspace; empty if there is none, or if it is too large.
 func readIn(workspace, file string) string {
-	name := filepath.Join(workspace, filepath.FromSlash(file))
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
-		return ""
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
+	data, err := texts.ReadIn(workspace, filepath.FromSlash(file), maxScript+1)
+	if err != nil || len(data) > maxScript {
 		return ""
 	}
 	return string(data)
