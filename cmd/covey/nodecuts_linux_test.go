@@ -99,6 +99,7 @@ type cutTeam struct {
 	count    int // tasks
 	mu       sync.Mutex
 	kills    map[string][]time.Time // of nodes
+	alone    [][2]time.Time         // when the coordinator reached nobody
 }
 
 // cutWorker works on the task of its prompt. What it does and what its team answers, it writes down where
@@ -186,9 +187,15 @@ func (c *cutTeam) until(name, text string) {
 func (c *cutTeam) cut(name string, i int) {
 	others := slices.DeleteFunc([]string{"hub", "lead", "big", "small"}, func(other string) bool { return other == name })
 	lasts := []time.Duration{5 * time.Second, 45 * time.Second, 3 * time.Minute}[i%3]
+	from := time.Now()
 	c.Drop(name, true, true, others...)
 	time.Sleep(lasts)
 	c.Drop(name, false, false, others...)
+	if name == "lead" {
+		c.mu.Lock()
+		c.alone = append(c.alone, [2]time.Time{from, time.Now()})
+		c.mu.Unlock()
+	}
 	time.Sleep(5 * time.Second)
 	what := [][]string{{name}, {"lead"}, {"lead", name}}[i/3%3]
 	for _, killed := range what {
@@ -292,7 +299,9 @@ func (c *cutTeam) judge() {
 		case events.MemberPlaced:
 			placed[e.Member] = d.Node
 		case events.NodeChanged:
-			if d.State != string(nodes.Lost) {
+			if d.State != string(nodes.Lost) || slices.ContainsFunc(c.alone, func(cut [2]time.Time) bool {
+				return cut[0].Before(e.Time) && e.Time.Before(cut[1])
+			}) { // a coordinator that reaches nobody cannot decide
 				continue
 			}
 			lost[d.Node] = lost[d.Node][:len(lost[d.Node]):len(lost[d.Node])]

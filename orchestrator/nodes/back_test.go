@@ -48,3 +48,31 @@ func TestBackAfterLost(t *testing.T) {
 		})
 	}
 }
+
+// TestCutOffCoordinator: a coordinator that is cut off itself, so that it cannot store either, finds no node lost, and
+// one that hears the others again does after a minute.
+func TestCutOffCoordinator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, "big")
+		_, endHub := s.coordinator(1)
+		defer endHub()
+		l, endNode := s.node("big")
+		defer endNode()
+		<-l.Met()
+		s.cable.sever("big", true)
+		s.store.fail(errKnown)
+		time.Sleep(3 * time.Minute)
+		if state := s.state(); state != Away {
+			t.Errorf("it is %s while the coordinator is cut off", state)
+		}
+		s.store.fail(nil)
+		time.Sleep(20 * time.Second)
+		if state := s.state(); state != "" {
+			t.Errorf("it is %s at once", state)
+		}
+		time.Sleep(time.Minute)
+		if state := s.state(); state != Lost {
+			t.Errorf("it is %q though it is silent for a minute after that", state)
+		}
+	})
+}

@@ -79,6 +79,7 @@ type Hub struct {
 	ready   chan struct{} // closed when the nodes of earlier coordinators are known
 	changed chan struct{} // closed and replaced when places may have become free
 	look    chan struct{} // states may have changed
+	alone   time.Time     // when this coordinator was last seen cut off itself: it could not store, or waited for it
 	storing sync.Mutex    // held while what is kept of a node is read and stored
 
 	refusing sync.Mutex
@@ -326,6 +327,7 @@ func (h *Hub) poke() {
 
 // judge finds who is silent, and tells of each change of a state.
 func (h *Hub) judge(ctx context.Context) {
+	decides := h.decides(ctx)
 	h.mu.Lock()
 	var list []*node
 	var told []Node
@@ -334,7 +336,7 @@ func (h *Hub) judge(ctx context.Context) {
 		switch {
 		case n.State == Here && silent >= h.config.Times.Away:
 			n.set(Away)
-		case n.State == Away && silent >= h.config.Times.Lost:
+		case n.State == Away && silent >= h.config.Times.Lost && decides:
 			n.set(Lost)
 			n.kept.Was = slices.Compact(slices.Sorted(slices.Values(slices.Concat(n.kept.Was, n.Members))))
 			n.leave()
@@ -359,6 +361,26 @@ func (h *Hub) judge(ctx context.Context) {
 	}
 }
 
+// decides reports whether this coordinator may find nodes lost. One that was cut off itself has heard nobody, and
+// must hear for long enough first. That it can store is tried only if a node is silent for long enough.
+func (h *Hub) decides(ctx context.Context) bool {
+	h.mu.Lock()
+	var silent *node
+	for _, n := range h.nodes {
+		if n.State == Away && min(time.Since(n.heard), time.Since(h.alone)) >= h.config.Times.Lost {
+			silent = n
+		}
+	}
+	h.mu.Unlock()
+	if silent == nil {
+		return false
+	}
+	_, _ = h.keep(ctx, silent) // an error is noted there
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Since(h.alone) >= h.config.Times.Lost
+}
+
 // keep stores what must outlive this coordinator, and returns it.
 func (h *Hub) keep(ctx context.Context, n *node) (Kept, error) {
 	h.storing.Lock()
@@ -366,8 +388,15 @@ func (h *Hub) keep(ctx context.Context, n *node) (Kept, error) {
 	h.mu.Lock()
 	kept := n.kept
 	h.mu.Unlock()
+	began := time.Now()
 	h.config.Settle(ctx)
-	return kept, h.config.Store.KeepNode(ctx, n.name, kept)
+	err := h.config.Store.KeepNode(ctx, n.name, kept)
+	if err != nil || time.Since(began) > h.config.Times.Repeat {
+		h.mu.Lock()
+		h.alone = time.Now()
+		h.mu.Unlock()
+	}
+	return kept, err
 }
 
 // copy returns what the node is now. mu must be held.
