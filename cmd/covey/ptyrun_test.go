@@ -124,7 +124,7 @@ func TestReportOfStuck(t *testing.T) {
 		t.Errorf("the sentences are not on lines of their own:\n%s", out.String())
 	}
 	whole := " " + strings.Join(strings.Fields(out.String()), " ") + " "
-	for _, word := range strings.Fields(strings.ReplaceAll(endLine("crew", e), "; ", " ") + " COMPLETED acp/claude-code needs attention builtin/script 12345") {
+	for _, word := range strings.Fields(strings.ReplaceAll(endLine("crew", e), "; ", " ") + " TASKS DONE acp/claude-code needs attention builtin/script 12345") {
 		if !strings.Contains(whole, " "+word+" ") {
 			t.Errorf("%q is broken in\n%s", word, out.String())
 		}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPageMergesForAStoppedTeam: a page merges the work of a team that has ended, as covey merge does: with its
@@ -38,7 +39,15 @@ func TestPageMergesForAStoppedTeam(t *testing.T) {
 		}
 	}
 	r.visit(line)
-	form := url.Values{"token": {r.form}, "task": {"1"}, "one": {pieceShown.FindStringSubmatch(r.load("/task/1") + `name="one" value=""`)[1]}}
+	var shown, token []string
+	for begun := time.Now(); shown == nil || token == nil; time.Sleep(50 * time.Millisecond) { // until the page has read the team
+		task := r.load("/task/1")
+		if shown, token = pieceShown.FindStringSubmatch(task), formToken.FindStringSubmatch(task); time.Since(begun) > time.Minute {
+			t.Fatalf("nothing can be merged on %s", task)
+		}
+	}
+	r.form = token[1]
+	form := url.Values{"token": {r.form}, "task": {"1"}, "one": {shown[1]}}
 	answer, err := r.http.PostForm(r.base+"/merge", form)
 	if err != nil {
 		t.Fatal(err)
