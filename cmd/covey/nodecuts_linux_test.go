@@ -173,7 +173,7 @@ func (c *cutTeam) write(name, text string) {
 // until waits until a file has some text.
 func (c *cutTeam) until(name, text string) {
 	c.t.Helper()
-	for range 300 {
+	for begun := time.Now(); time.Since(begun) < testkit.Patience; {
 		data, _ := os.ReadFile(filepath.Join(c.dir, name))
 		if strings.Contains(string(data), text) {
 			return

@@ -375,7 +375,9 @@ func (h *Hub) decides(ctx context.Context) bool {
 	if silent == nil {
 		return false
 	}
-	_, _ = h.keep(ctx, silent) // an error is noted there
+	if _, err := h.keep(ctx, silent); err != nil && ctx.Err() == nil {
+		h.config.OnError(fmt.Errorf("node %s is silent, and whether it is lost cannot be decided: %w", silent.name, err))
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return time.Since(h.alone) >= h.config.Times.Lost

@@ -71,7 +71,9 @@ func (r *Rights) Change(u hooks.PermissionUpdate) (added []string, err error) {
 	case "addRules", "replaceRules", "removeRules":
 		err = r.changeRules(u)
 	case "setMode":
-		if err = fmt.Errorf("a policy does not allow the mode %s", u.Mode); r.p.Modes == nil || slices.Contains(r.p.Modes, u.Mode) {
+		if r.p.Modes != nil && !slices.Contains(r.p.Modes, u.Mode) {
+			err = fmt.Errorf("a policy does not allow the mode %s", u.Mode)
+		} else {
 			err = r.setMode(u.Mode)
 		}
 	case "addDirectories", "removeDirectories":
