@@ -100,6 +100,20 @@ func (c *chain) send(b *batch) error {
 	return c.end
 }
 
+// again repeats a request, which must do no harm if it is carried out twice, until the servers answer it.
+func (c *chain) again(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		c.pause(retryEvery)
+	}
+}
+
 // stored finds out whether the messages that follow the last one are these. Either an earlier try
 // has stored them, or another writer has begun. Its other errors mean that it cannot be known yet.
 func (c *chain) stored(list []message) (last uint64, err error) {

@@ -49,7 +49,11 @@ func (j *Journal) begin(ctx context.Context) error {
 // restore makes the file at path the copy of the stream. Lines that the stream has not stored stay
 // only if nobody has appended others since; older ones than those of the stream stay.
 func (j *Journal) restore(ctx context.Context, path string) error {
-	first, last, err := j.chain.stream.bounds(ctx)
+	var first, last uint64
+	err := j.chain.again(ctx, func() (err error) {
+		first, last, err = j.chain.stream.bounds(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -225,6 +229,6 @@ func (f *File) Sync() error {
 func (f *File) Close() error { return errors.Join(f.journal.flush(), f.file.Close()) }
 
 // forget removes all lines.
-func (j *Journal) forget() error {
-	return j.chain.stream.purge(context.Background(), j.chain.last)
+func (j *Journal) forget(ctx context.Context) error {
+	return j.chain.again(ctx, func() error { return j.chain.stream.purge(ctx, j.chain.last) })
 }

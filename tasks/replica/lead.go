@@ -75,13 +75,20 @@ func (l *Link) subject(of string) string { return "covey." + l.config.Team + "."
 // Lead makes this process the coordinator, unless another one is alive: then it fails with
 // ErrElsewhere, or waits with wait until the other is silent.
 func (l *Link) Lead(ctx context.Context, c Candidate, wait bool) (*Lead, error) {
-	records, lines, objects, err := l.streams(ctx)
+	var records, lines *jetStream
+	var objects *jetObjects
+	var unsafe error
+	err := l.led(ctx, func() (err error) {
+		if records, lines, objects, err = l.streams(ctx); err != nil {
+			return err
+		}
+		if unsafe = l.safe(ctx, records); l.config.Unsafe {
+			return nil
+		}
+		return unsafe
+	})
 	if err != nil {
 		return nil, err
-	}
-	unsafe := l.safe(ctx, records)
-	if unsafe != nil && !l.config.Unsafe {
-		return nil, unsafe
 	}
 	lead := newLead(records, lines, objects, l.config.Team)
 	lead.link, lead.unsafe = l, unsafe
@@ -122,10 +129,14 @@ func newLead(records, lines stream, texts objects, team string) *Lead {
 // mayLead returns the last epoch once its coordinator is gone.
 func (l *Link) mayLead(ctx context.Context, records stream, c Candidate, wait bool) (Epoch, error) {
 	for told := uint64(0); ; {
-		last, err := lastEpoch(ctx, records, l.subject("epoch"))
+		var last Epoch
+		err := l.led(ctx, func() (err error) {
+			last, err = lastEpoch(ctx, records, l.subject("epoch"))
+			return l.streamError(err)
+		})
 		switch {
 		case errors.Is(err, store.ErrFormat), err != nil && !wait:
-			return last, l.streamError(err)
+			return last, err
 		case err != nil: // an election
 		case last.Repository != "" && c.Repository != "" && last.Repository != c.Repository:
 			return last, fmt.Errorf("%w: the streams of the name %s belong to a team that works on another repository; rename this team",
@@ -222,7 +233,7 @@ func (d *Lead) take(ctx context.Context, last Epoch, c Candidate) error {
 		_ = d.Log.chain.stream.purge(ctx, e.seq)
 	}
 	if c.Fresh {
-		if err := d.Journal.forget(); err != nil {
+		if err := d.Journal.forget(ctx); err != nil {
 			return err
 		}
 	}

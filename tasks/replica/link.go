@@ -37,8 +37,8 @@ var (
 	ErrUnsafe = errors.New("the servers of the team's bus are not safe")
 )
 
-// errNoLeader: the servers are about to choose a leader.
-var errNoLeader = errors.New("no leader is chosen")
+// errNoLeader: the servers have no leader, or are about to choose one.
+var errNoLeader = fmt.Errorf("%w have no leader for the team: at least two of three must run, reach each other and have room on their disks", ErrServers)
 
 // Link is a connection to a team's servers.
 type Link struct {
@@ -181,26 +181,32 @@ func (l *Link) stream(ctx context.Context, c jetstream.StreamConfig) (*jetStream
 	return &jetStream{l.js, l.server, s, c.Name}, nil
 }
 
-// create makes a stream. Servers that have just started may not know each other yet, so that they find no place for three copies.
+// create makes a stream.
 func (l *Link) create(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
-	const noPeers, patience, every = 10005, 10 * time.Second, 100 * time.Millisecond
+	s, err := l.js.CreateStream(ctx, c)
+	var api jetstream.JetStreamError
+	if l.config.Unsafe && errors.As(err, &api) && api.APIError() != nil { // fewer servers
+		c.Replicas = 1
+		return l.js.CreateStream(ctx, c)
+	}
+	return s, err
+}
+
+// electionWait is how long a process that begins waits for servers that choose a leader. An election
+// takes up to 9 seconds, and servers that have just started must find each other first.
+const electionWait = 20 * time.Second
+
+// led calls do until the servers have a leader, and returns its error.
+func (l *Link) led(ctx context.Context, do func() error) error {
 	for begun := time.Now(); ; {
-		s, err := l.js.CreateStream(ctx, c)
-		var api jetstream.JetStreamError
-		if !errors.As(err, &api) || api.APIError() == nil {
-			return s, err
-		}
-		if l.config.Unsafe { // fewer servers
-			c.Replicas = 1
-			return l.js.CreateStream(ctx, c)
-		}
-		if api.APIError().ErrorCode != noPeers || time.Since(begun) > patience {
-			return nil, err
+		err := do()
+		if !errors.Is(err, errNoLeader) || time.Since(begun) > electionWait {
+			return err
 		}
 		select {
-		case <-time.After(every):
+		case <-time.After(retryEvery):
 		case <-ctx.Done():
-			return nil, err
+			return err
 		}
 	}
 }
@@ -208,16 +214,19 @@ func (l *Link) create(ctx context.Context, c jetstream.StreamConfig) (jetstream.
 // streamError explains in one line why a stream cannot be used.
 func (l *Link) streamError(err error) error {
 	var api *jetstream.APIError
-	const notReady = 10008 // the servers have no leader yet
+	const (
+		noPeers  = 10005 // servers that have just started do not know each other yet
+		notReady = 10008
+	)
 	switch {
-	case errors.Is(err, store.ErrFormat):
+	case err == nil, errors.Is(err, store.ErrFormat), errors.Is(err, errNoLeader):
 		return err
 	case l.denied.Load():
 		return fmt.Errorf("%w do not let the key in %s work for team %s; it is another team's, or covey nats config has changed: %w",
 			ErrServers, l.config.Creds, l.config.Team, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders), errors.Is(err, errNoLeader),
-		errors.As(err, &api) && api.ErrorCode == notReady:
-		return fmt.Errorf("%w have no leader for the team: at least two of three must run, reach each other and have room on their disks: %w", ErrServers, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders),
+		errors.As(err, &api) && (api.ErrorCode == noPeers || api.ErrorCode == notReady):
+		return fmt.Errorf("%w: %w", errNoLeader, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w have no JetStream for this account; covey nats config prints how to enable it: %w", ErrServers, err)
 	}
@@ -241,7 +250,7 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 	var holders []string
 	if info.Cluster != nil {
 		if info.Cluster.Leader == "" {
-			return l.streamError(errNoLeader)
+			return errNoLeader
 		}
 		holders = append(holders, info.Cluster.Leader)
 		for _, p := range info.Cluster.Replicas {
@@ -256,7 +265,7 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 		case !known && begun && 2*len(syncs) > len(holders):
 			continue
 		case !known && len(syncs)+gaveUp > 0 && 2*len(syncs) < len(holders): // most do not run, and the leader has not noticed yet
-			return l.streamError(errNoLeader)
+			return errNoLeader
 		case !known:
 			return fmt.Errorf("%w: whether server %s syncs each write cannot be read; export %s to the team's account, as covey nats config does, "+
 				"or set bus.unsafe: true", ErrUnsafe, name, monitoring)
