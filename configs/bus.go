@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
 )
@@ -44,6 +45,7 @@ func (r *resolver) bus(s *busSpec) Bus {
 	if s.at != nil && len(s.url.Items) == 0 {
 		r.Fail(s.at.At, "bus names no server; write url: [\"tls://HOST:4222\"]")
 	}
+	var plain []yaml.Value[string] // not encrypted
 	for _, v := range s.url.Items {
 		if v.V == "" {
 			continue // it was no text
@@ -57,12 +59,19 @@ func (r *resolver) bus(s *busSpec) Bus {
 			r.Fail(v.At.At, "the address must have no user and no password; use creds")
 			continue
 		case u.Scheme == "nats" && !staysHere(u.Hostname()):
-			r.Warn(v.At.At, "what the team does goes over the network unencrypted, unless the server asks for TLS; write tls://")
+			plain = append(plain, v)
 		}
 		if u.Port() == "" {
 			u.Host = net.JoinHostPort(u.Hostname(), "4222")
 		}
 		b.URL = append(b.URL, u.String())
+	}
+	if len(plain) > 0 {
+		names := make([]string, len(plain))
+		for i, v := range plain {
+			names[i] = v.V
+		}
+		r.Warn(plain[0].At.At, "what the team does goes to %s unencrypted, unless the servers ask for TLS; write tls://", strings.Join(names, ", "))
 	}
 	if !r.opts.Node {
 		b.Creds = r.Path(s.creds, "creds file")

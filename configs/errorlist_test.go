@@ -79,8 +79,12 @@ func TestWarnings(t *testing.T) {
 	team := mustParse(t, `covey: 1
 models: {demo: {provider: script, script: demo.yaml}}
 lead: {model: demo, tools: [WebSearch]}
+bus: {url: ["nats://a.test", "tls://b.test", "nats://c.test:99", "nats://127.0.0.1"]}
 `)
-	want := []string{"3:29: there is no tool \"WebSearch\" in this version"}
+	want := []string{
+		"3:29: there is no tool \"WebSearch\" in this version",
+		"4:13: what the team does goes to nats://a.test, nats://c.test:99 unencrypted",
+	}
 	if len(team.Warnings) != len(want) {
 		t.Fatalf("warnings %v", team.Warnings)
 	}
