@@ -1,11 +1,16 @@
+//go:build unix
+
 package replica_test
 
 import (
+	"flag"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -67,4 +72,47 @@ func claims(t *testing.T, s *tasks.Store, callers, each int) time.Duration {
 		}
 	}
 	return took
+}
+
+// taskCount is how many tasks the team of TestTakeoverOfMany has.
+var taskCount = flag.Int("tasks", 500, "how many tasks the team of TestTakeoverOfMany has")
+
+// TestTakeoverOfMany: another host continues a team of many tasks, none of which is in a snapshot, with little
+// work of its own: of the time that docs/cluster.md promises, the rest is silence, election and waiting.
+func TestTakeoverOfMany(t *testing.T) {
+	p := startProcesses(t)
+	a, b := newHost(t, p.trial), newHost(t, p.trial)
+	p.until("a coordinator", func() error { return a.takeOver(false) })
+	const callers = 100
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for i := range *taskCount / callers {
+				if err := a.add(fmt.Sprintf("%d.%d", caller, i), "A description."); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	spent, begun := processorTime(t), time.Now()
+	b.up(false)
+	spent = processorTime(t) - spent
+	t.Logf("%d tasks: %s of the processor, in %s", *taskCount, spent, time.Since(begun))
+	if have := len(b.subjects()); have != *taskCount {
+		t.Errorf("the other host has %d tasks", have)
+	}
+	if spent > 5*time.Second {
+		t.Errorf("a takeover of %d tasks took %s of the processor", *taskCount, spent)
+	}
+}
+
+// processorTime returns what this process has used of processors.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var r unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -76,6 +76,12 @@ type processes struct {
 
 func startProcesses(t *testing.T) *processes {
 	t.Helper()
+	return startEdited(t, func(conf string) string { return conf })
+}
+
+// startEdited starts three servers whose configurations are edited before.
+func startEdited(t *testing.T, edit func(conf string) string) *processes {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	p := &processes{t: t, dir: t.TempDir(), running: map[string]*exec.Cmd{}}
@@ -85,6 +91,14 @@ func startProcesses(t *testing.T) *processes {
 	}
 	p.trial.Close() // only its configurations are needed
 	for _, name := range []string{"a", "b", "c"} {
+		path := filepath.Join(p.dir, name+".conf")
+		conf, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, []byte(edit(string(conf))), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		p.start(name)
 	}
 	t.Cleanup(func() {

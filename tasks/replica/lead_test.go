@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
@@ -173,6 +174,82 @@ func TestTakeover(t *testing.T) {
 	d.up(false)
 	if have := d.subjects(); len(have) != 1 {
 		t.Errorf("after a fresh begin there is %q", have)
+	}
+}
+
+// TestLargeCommits: a commit that needs several messages is one change on another host, too. One for which
+// the stream has no room has not happened, and the store goes on; snapshots make room.
+func TestLargeCommits(t *testing.T) {
+	trial := startServers(t)
+	a, b := newHost(t, trial), newHost(t, trial)
+	a.up(false)
+	text := strings.Repeat("a description. ", 4000)
+	large := func(h *host, n int) error {
+		list := make([]tasks.New, n)
+		for i := range list {
+			list[i] = tasks.New{Subject: "large", Description: text}
+		}
+		_, err := h.Add(t.Context(), actors.Actor{}, list)
+		return err
+	}
+	js, err := jetstream.New(a.link.Conn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := func() *jetstream.StreamInfo {
+		s, err := js.Stream(t.Context(), "covey_crew")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.CachedInfo()
+	}
+	before := info().State
+	if err := large(a, 30); err != nil {
+		t.Fatal(err)
+	}
+	after := info().State
+	if n := after.LastSeq - before.LastSeq; n < 2 {
+		t.Errorf("a commit of %d bytes took %d messages", 30*len(text), n)
+	}
+	each := int64(after.Bytes-before.Bytes) / 30
+	b.up(false)
+	all, err := b.List(t.Context())
+	if err != nil || len(all) != 30 || all[29].Description != text {
+		t.Fatalf("the other host has %d tasks, %v", len(all), err)
+	}
+
+	now := info()
+	now.Config.MaxBytes = int64(now.State.Bytes) + 3*each + each/2
+	if _, err := js.UpdateStream(t.Context(), now.Config); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(n int) {
+		t.Helper()
+		if err := large(b, n); !errors.Is(err, tasks.ErrDisk) || !errors.Is(err, store.ErrRefused) {
+			t.Errorf("%d large tasks in a full stream: %v", n, err)
+		}
+	}
+	refused(30)
+	for range 3 {
+		if err := large(b, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(1)
+	if err := b.Cause(); err != nil {
+		t.Errorf("a full stream has ended the store: %v", err)
+	}
+	for range 2 {
+		if err := errors.Join(b.add("small", ""), b.Close()); err != nil { // Close stores a snapshot
+			t.Fatal(err)
+		}
+		b.up(false)
+	}
+	if err := large(b, 1); err != nil {
+		t.Errorf("after two snapshots: %v", err)
+	}
+	if have := b.subjects(); len(have) != 36 {
+		t.Errorf("there are %d tasks", len(have))
 	}
 }
 

@@ -310,7 +310,12 @@ func (w *world) change(ctx context.Context, h *simLead) {
 	if w.chance(0.1) {
 		text = strings.Repeat("x", store.InlineLimit+w.rand.IntN(1000))
 	}
-	_, err := h.Add(ctx, actors.Actor{}, []tasks.New{{Subject: subject, Description: text}})
+	list := []tasks.New{{Subject: subject, Description: text}}
+	if w.chance(0.01) { // its record needs several messages
+		more := tasks.New{Subject: subject + ", more", Description: strings.Repeat("y", store.InlineLimit-1)}
+		list = append(list, slices.Repeat([]tasks.New{more}, maxPart/store.InlineLimit+1)...)
+	}
+	_, err := h.Add(ctx, actors.Actor{}, list)
 	switch {
 	case err == nil && h != w.leads[len(w.leads)-1]:
 		w.t.Errorf("a deposed coordinator had %q acknowledged", subject)
@@ -416,6 +421,14 @@ func TestBeginAfterRelease(t *testing.T) {
 	}
 	if _, err := w.candidate().Log.begin(ctx, seen, Epoch{Holder: "next"}); !errors.Is(err, ErrFenced) {
 		t.Errorf("a candidate with an old view: %v", err)
+	}
+}
+
+// TestTooLarge: what needs more messages than a batch may have is refused before any is sent.
+func TestTooLarge(t *testing.T) {
+	c := &chain{now: time.Now} // without a stream
+	if err := c.append(&batch{list: make([]message, maxParts+1)}); !errors.Is(err, store.ErrRefused) || c.open != nil {
+		t.Errorf("too many messages: %v", err)
 	}
 }
 

@@ -85,9 +85,50 @@ func TestTextsOfServers(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("without a quorum: %v", err)
 	}
+	// Once a standby waits, the same silence ends the coordinator.
+	err = h.lead.Keep(t.Context(), func(replica.Status) {
+		if err := p.js.Conn().Publish("covey.crew.standby", []byte(`{"host": "two.test"}`)); err != nil {
+			t.Error(err)
+		}
+	})
+	said(t, err, replica.ErrUnknown.Error(), "two.test takes over")
 	said(t, connect(t, crew, replica.Candidate{}), "have no leader for the team: at least two of three must run, reach each other and have room on their disks")
 	p.kill("a")
 	said(t, connect(t, crew, replica.Candidate{}), "do not answer: "+crew.URL[0], "start them, or correct bus.url")
+}
+
+// TestTextsOfUnsafeServers: servers that may lose what they acknowledge are refused, and with unsafe
+// they are used, and the status says why they are not safe.
+func TestTextsOfUnsafeServers(t *testing.T) {
+	for want, edit := range map[string]*strings.Replacer{
+		"does not sync each write; set sync_interval: always":                   strings.NewReplacer("sync_interval: always", "sync_interval: 2m"),
+		"cannot be read; export $SYS.REQ.SERVER.PING.JSZ to the team's account": strings.NewReplacer("imports: [", "# imports: ["),
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel() // most of the time is spent on waiting
+			p := startEdited(t, edit.Replace)
+			crew := replica.Config{Team: "crew", URL: p.trial.URL, Creds: p.trial.Creds}
+			var err error
+			p.until("servers", func() error {
+				if err = connect(t, crew, replica.Candidate{}); errors.Is(err, replica.ErrUnsafe) {
+					return nil
+				}
+				return err
+			})
+			said(t, err, want, "bus.unsafe: true")
+			crew.Unsafe = true
+			link, err := replica.Connect(crew)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(link.Close)
+			h := &host{t: t, dir: t.TempDir(), link: link}
+			h.up(false)
+			if s := h.lead.Status(); !strings.Contains(s.Unsafe, want) {
+				t.Errorf("the status has %q, want %q", s.Unsafe, want)
+			}
+		})
+	}
 }
 
 // TestTextOfFirstServer: one of three servers that have never met is no cluster, either.
