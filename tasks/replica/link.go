@@ -222,11 +222,11 @@ func (l *Link) streamError(err error) error {
 	case err == nil, errors.Is(err, store.ErrFormat), errors.Is(err, errNoLeader):
 		return err
 	case l.denied.Load():
-		return fmt.Errorf("%w do not let the key in %s work for team %s; it is another team's, or covey nats config has changed: %w",
-			ErrServers, l.config.Creds, l.config.Team, err)
+		return fmt.Errorf("%w do not let the key in %s work for team %s; it is another team's, or covey nats config has changed",
+			ErrServers, l.config.Creds, l.config.Team) // err says that there is no answer
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoResponders),
 		errors.As(err, &api) && (api.ErrorCode == noPeers || api.ErrorCode == notReady):
-		return fmt.Errorf("%w: %w", errNoLeader, err)
+		return errNoLeader // err says no more
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w have no JetStream for this account; covey nats config prints how to enable it: %w", ErrServers, err)
 	}
