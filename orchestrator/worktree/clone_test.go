@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -247,11 +248,13 @@ func TestOperatorBeside(t *testing.T) {
 	}
 }
 
-// TestPinsAreFew: a branch that only moves on leaves no pin behind, however often.
+// TestPinsAreFew: a branch that only moves on leaves no pin behind, however often, and each git looks into few packs.
 func TestPinsAreFew(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	ana := add(t, r, "covey/crew/ana")
+	testkit.Shell(t, r.Top, fmt.Sprintf(
+		"for i in $(seq %d); do git commit -q --allow-empty -m $i; git repack -q; done; echo x | git hash-object -w --stdin", mostPacks))
 	for range 5 {
 		testkit.Shell(t, r.Top, "git commit -q --allow-empty -m more")
 		testkit.Shell(t, ana.Top, "git commit -q --allow-empty -m mine")
@@ -261,6 +264,10 @@ func TestPinsAreFew(t *testing.T) {
 	if got := strings.Fields(testkit.Shell(t, r.Top, "git for-each-ref --format='%(objectname)' refs/covey/base")); len(got) != 2 {
 		t.Errorf("%d pins", len(got))
 	}
+	if got, err := filepath.Glob(filepath.Join(r.Common, "objects", "pack", "*.pack")); len(got) > 6 || err != nil {
+		t.Errorf("%d packs, %v", len(got), err)
+	}
+	testkit.Shell(t, r.Top, "git fsck --strict --no-dangling; echo x | git hash-object --stdin | git cat-file --batch-check | grep blob")
 	if got := testkit.Shell(t, ana.Top, "git rev-parse main covey/main"); got != strings.Repeat(testkit.Shell(t, r.Top, "git rev-parse main")+"\n", 2)[:len(got)] {
 		t.Errorf("the copy's main is %s", got)
 	}

@@ -144,8 +144,31 @@ func (r *Repo) fetch(ctx context.Context, from *Repo, refspec string) error {
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--no-prune",
 		"--upload-pack=" + other, "--", from.GitDir, refspec,
 	}
-	_, err = r.guarded(ctx, c)
+	if _, err = r.guarded(ctx, c); err == nil {
+		r.gather(ctx)
+	}
 	return err
+}
+
+// mostPacks is how many packs a repository may have before covey makes few of them: each git looks into all.
+const mostPacks = 20
+
+// gather makes few packs of many. Git makes one of each fetch whose objects it checks, and does not tidy up for
+// covey, because that would also remove what nobody names yet. An error leaves the packs, which cost time alone.
+func (r *Repo) gather(ctx context.Context) {
+	files, _ := os.ReadDir(filepath.Join(r.Common, "objects", "pack"))
+	packs := 0
+	for _, f := range files {
+		switch filepath.Ext(f.Name()) {
+		case ".pack":
+			packs++
+		case ".promisor": // in a partial clone, packs are of two kinds
+			return
+		}
+	}
+	if packs > mostPacks {
+		_, _ = r.guarded(ctx, call{args: []string{"repack", "-d", "-l", "-n", "-q", "--geometric=2", "--no-write-bitmap-index"}, limit: slow})
+	}
 }
 
 // serve runs a git that fetches from r, while git upload-pack runs in the box of r. Each reads what the other writes: what
