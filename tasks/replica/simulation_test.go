@@ -311,7 +311,7 @@ func (w *world) change(ctx context.Context, h *simLead) {
 		text = strings.Repeat("x", store.InlineLimit+w.rand.IntN(1000))
 	}
 	list := []tasks.New{{Subject: subject, Description: text}}
-	if w.chance(0.01) { // its record needs several messages
+	if w.chance(0.003) { // its record needs several messages
 		more := tasks.New{Subject: subject + ", more", Description: strings.Repeat("y", store.InlineLimit-1)}
 		list = append(list, slices.Repeat([]tasks.New{more}, maxPart/store.InlineLimit+1)...)
 	}
