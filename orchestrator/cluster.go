@@ -96,8 +96,12 @@ func (o *Orchestrator) candidate(ctx context.Context, prepare func() error) (rep
 		Repository: workcopies.GitFor(o.place, nil).Root(ctx, o.place.Workspace),
 		Store:      o.place.Store(), Journal: o.place.Journal(),
 		Waits: func(e replica.Epoch) {
+			why := fmt.Sprintf("team %s runs on another host: %s; this one waits for its end", o.team().Name, e)
+			if e.Number == 0 {
+				why = fmt.Sprintf("the servers of team %s choose a leader; this host waits for that", o.team().Name)
+			}
 			if o.opts.OnWait != nil {
-				o.opts.OnWait(fmt.Sprintf("team %s runs on another host: %s; this one waits for its end", o.team().Name, e))
+				o.opts.OnWait(why)
 			}
 		},
 		Prepare: func(r store.Replica) error {

@@ -383,7 +383,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this t
 		j.Tell(events.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Fault: string(ending.Fault()),
 			Tasks: ending.counts(), Turns: ending.Turns, Merge: this.only.Merges()})
 	}
-	err = errors.Join(err, j.Close())
+	if closed := j.Close(); !errors.Is(err, closed) { // else it says the same again
+		err = errors.Join(err, closed)
+	}
 	o.drafts.Close()
 	err = errors.Join(err, t.markEnded(ending, err), b.Close(), o.place.ClearSockets())
 	t.control.Wait()

@@ -61,8 +61,11 @@ func startDetached(ctx context.Context, env *cli.Env, team *configs.Team, f upFl
 		return err
 	}
 	if state := up(ctx); state != "" {
-		out.Printf("%s %s (process %d)\n  look:  covey attach --team %s\n  stop:  covey down --team %s\n  log:   %s\n",
-			team.Name, state, child.Process.Pid, team.Name, team.Name, term.PlainLine(path))
+		pid, look, stop := child.Process.Pid, "covey attach --team "+team.Name, "covey down --team "+team.Name
+		if state == standsBy { // it answers no commands yet
+			look, stop = "covey doctor", fmt.Sprint("kill ", pid)
+		}
+		out.Printf("%s %s (process %d)\n  look:  %s\n  stop:  %s\n  log:   %s\n", team.Name, state, pid, look, stop, term.PlainLine(path))
 		if f.web != "" && state == isUp {
 			url, err := web.AddressOf(ctx, place)
 			if err != nil {

@@ -43,7 +43,8 @@ type Candidate struct {
 	Journal    string // path of the journal
 	// Prepare opens and closes the store, with this replica, so that it exists in the newest format.
 	Prepare func(store.Replica) error
-	// Waits is called with each epoch whose end a standby waits for; it must not block.
+	// Waits is called with each epoch whose end a standby waits for, and with the number 0 while the servers
+	// have no leader; it must not block.
 	Waits func(Epoch)
 }
 
@@ -128,16 +129,30 @@ func newLead(records, lines stream, texts objects, team string) *Lead {
 
 // mayLead returns the last epoch once its coordinator is gone.
 func (l *Link) mayLead(ctx context.Context, records stream, c Candidate, wait bool) (Epoch, error) {
-	for told := uint64(0); ; {
-		var last Epoch
-		err := l.led(ctx, func() (err error) {
-			last, err = lastEpoch(ctx, records, l.subject("epoch"))
-			return l.streamError(err)
-		})
+	var last Epoch
+	look := func() (err error) {
+		last, err = lastEpoch(ctx, records, l.subject("epoch"))
+		return l.streamError(err)
+	}
+	told := ^uint64(0)
+	tell := func(e Epoch) {
+		if told != e.Number && c.Waits != nil {
+			c.Waits(e)
+			told = e.Number
+		}
+	}
+	for {
+		var err error
+		if wait {
+			err = look()
+		} else {
+			err = l.led(ctx, look)
+		}
 		switch {
 		case errors.Is(err, store.ErrFormat), err != nil && !wait:
 			return last, err
-		case err != nil: // an election
+		case err != nil:
+			tell(Epoch{})
 		case last.Repository != "" && c.Repository != "" && last.Repository != c.Repository:
 			return last, fmt.Errorf("%w: the streams of the name %s belong to a team that works on another repository; rename this team",
 				store.ErrForeign, l.config.Team)
@@ -151,10 +166,7 @@ func (l *Link) mayLead(ctx context.Context, records stream, c Candidate, wait bo
 			if !wait {
 				return last, fmt.Errorf("team %s: %w: %s; covey up --standby waits for its end", l.config.Team, ErrElsewhere, last)
 			}
-			if told != last.Number && c.Waits != nil {
-				c.Waits(last)
-				told = last.Number
-			}
+			tell(last)
 		}
 		select {
 		case <-ctx.Done():

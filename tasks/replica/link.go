@@ -116,7 +116,7 @@ func (c Config) connectError(err error) error {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Errorf("%w: the certificate of %s is out of date; renew it on the servers: %w", ErrServers, list, err)
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w: this host does not trust the certificate of %s; let SSL_CERT_FILE name the ca.pem of the servers: %w", ErrServers, list, err)
+		return fmt.Errorf("%w: this host does not trust the certificate of %s; add their ca.pem to the system's certificates: %w", ErrServers, list, err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
 		return fmt.Errorf("%w refuse the key in %s; covey nats config says how they learn of it: %w", ErrServers, c.Creds, err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):

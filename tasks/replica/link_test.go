@@ -3,10 +3,28 @@ package replica
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+// TestStandbyInElection: a standby that begins while the servers choose a leader says so.
+func TestStandbyInElection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		records := &fakeStream{w: &world{rand: rand.New(rand.NewPCG(1, 1)), faults: 1}, first: 1}
+		var told []Epoch
+		_, err := new(Link).mayLead(ctx, records, Candidate{Waits: func(e Epoch) {
+			told = append(told, e)
+			time.AfterFunc(time.Minute, cancel)
+		}}, true)
+		if !errors.Is(err, context.Canceled) || len(told) != 1 || told[0].Number != 0 {
+			t.Errorf("a standby was told %v, %v", told, err)
+		}
+	})
+}
 
 // TestLedWaitsForAnElection: servers that choose a leader keep no team from its start.
 func TestLedWaitsForAnElection(t *testing.T) {

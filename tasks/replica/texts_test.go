@@ -172,8 +172,8 @@ func TestTextOfNewerStore(t *testing.T) {
 // TestTextOfCertificates: a certificate that is out of date, and one of an authority that nobody knows.
 func TestTextOfCertificates(t *testing.T) {
 	for want, until := range map[string]time.Duration{
-		"is out of date; renew it on the servers":                          -time.Hour,
-		"this host does not trust the certificate of %; let SSL_CERT_FILE": time.Hour,
+		"is out of date; renew it on the servers":                         -time.Hour,
+		"this host does not trust the certificate of %; add their ca.pem": time.Hour,
 	} {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
