@@ -33,7 +33,8 @@ type NodeUser struct{ Name, Key string }
 // monitoring is the request by which servers say how they are configured.
 const monitoring = "$SYS.REQ.SERVER.PING.JSZ"
 
-// String returns the configuration in the language of nats-server.
+// String returns the configuration in the language of nats-server. The accounts are YAML as well, which
+// the values of a chart for Kubernetes can hold.
 func (c ServerConfig) String() string {
 	var b strings.Builder
 	routes := make([]string, len(c.Routes))
@@ -54,16 +55,15 @@ cluster {
   routes: [%s]
 %s}
 system_account: SYS
-accounts {
-  SYS {
+accounts: {
+  SYS: {
     # By this, covey learns that the servers sync each write.
     exports: [ { service: %q, response_type: stream } ]
-  }
-`, c.Name, c.Listen, c.Dir, most, c.Peers, strings.Join(routes, ", "), c.tls("  ", true), monitoring)
+  }`, c.Name, c.Listen, c.Dir, most, c.Peers, strings.Join(routes, ", "), c.tls("  ", true), monitoring)
 	for _, a := range c.Accounts {
-		fmt.Fprint(&b, a.text())
+		fmt.Fprint(&b, ",\n", a.text())
 	}
-	fmt.Fprintf(&b, "}\n%s", c.tls("", false))
+	fmt.Fprintf(&b, "\n}\n%s", c.tls("", false))
 	return b.String()
 }
 
@@ -88,15 +88,14 @@ func (a Account) text() string {
 	}
 	users := user(a.Key, publish, []string{"covey." + a.Team + ".>", "_INBOX.>"})
 	for _, n := range a.Nodes {
-		users += n.user(a.Team)
+		users += "," + n.user(a.Team)
 	}
-	return fmt.Sprintf(`  %q {
-    jetstream: enabled
-    imports: [ { service: { account: SYS, subject: %q } } ]
+	return fmt.Sprintf(`  %q: {
+    jetstream: enabled,
+    imports: [ { service: { account: SYS, subject: %q } } ],
     users: [%s
     ]
-  }
-`, a.Team, monitoring, users)
+  }`, a.Team, monitoring, users)
 }
 
 // user returns the user of a node. It may say who it is, ask, report and answer, and hears what the
@@ -118,9 +117,9 @@ func user(key string, publish, subscribe []string) string {
 	}
 	return fmt.Sprintf(`
       {
-        nkey: %s
-        permissions {
-          publish: [ %s ]
+        nkey: %s,
+        permissions: {
+          publish: [ %s ],
           subscribe: [ %s ]
         }
       }`, key, list(publish), list(subscribe))
