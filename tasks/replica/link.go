@@ -257,14 +257,14 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 			holders = append(holders, p.Name)
 		}
 	}
-	syncs, gaveUp := l.syncing(holders)
+	syncs, gaveUp, silent := l.syncing(holders)
 	begun := info.State.LastSeq > 0 // so a server that has died since has been asked before
 	for _, name := range holders {
 		always, known := syncs[name]
 		switch {
 		case !known && begun && 2*len(syncs) > len(holders):
 			continue
-		case !known && len(syncs)+gaveUp > 0 && 2*len(syncs) < len(holders): // most do not run, and the leader has not noticed yet
+		case !known && (silent || len(syncs)+gaveUp > 0 && 2*len(syncs) < len(holders)): // most do not run, and the leader has not noticed yet
 			return errNoLeader
 		case !known:
 			return fmt.Errorf("%w: whether server %s syncs each write cannot be read; export %s to the team's account, as covey nats config does, "+
@@ -278,23 +278,26 @@ func (l *Link) safe(ctx context.Context, s *jetStream) error {
 }
 
 // syncing asks the servers whether they sync each write, and waits until all have answered. gaveUp is how
-// many keep nothing any more, as those do whose disk was full.
-func (l *Link) syncing(names []string) (have map[string]bool, gaveUp int) {
-	have = map[string]bool{}
+// many keep nothing any more, as those do whose disk was full. silent means that nobody has said anything, not
+// even that nobody answers such requests.
+func (l *Link) syncing(names []string) (have map[string]bool, gaveUp int, silent bool) {
+	have, silent = map[string]bool{}, true
 	inbox := l.nc.NewRespInbox()
 	sub, err := l.nc.SubscribeSync(inbox)
 	if err != nil {
-		return have, 0
+		return have, 0, false
 	}
 	defer sub.Unsubscribe()
 	if err := l.nc.PublishRequest(monitoring, inbox, nil); err != nil {
-		return have, 0
+		return have, 0, false
 	}
 	for begun := time.Now(); time.Since(begun) < requestWait; {
 		m, err := sub.NextMsg(requestWait)
 		if err != nil {
+			silent = silent && errors.Is(err, nats.ErrTimeout) && !l.denied.Load()
 			break
 		}
+		silent = false
 		var answer struct {
 			Server struct{ Name string }
 			Data   struct {
@@ -315,7 +318,7 @@ func (l *Link) syncing(names []string) (have map[string]bool, gaveUp int) {
 			break
 		}
 	}
-	return have, gaveUp
+	return have, gaveUp, silent
 }
 
 // Examine returns the last epoch of the team, with the number 0 if none has begun, and the state of its
