@@ -9,9 +9,15 @@ import (
 // Gateway describes how the programs of a member reach their models. Its zero value is that of a spec
 // without the key: by themselves.
 type Gateway struct {
-	On          bool     // through covey
-	Models      []string // patterns of the models that may be asked; empty: all
-	PassesLogin bool     // a program that logs in by itself may pass, too
+	On          bool        // through covey
+	Models      []ModelList // each has the models that may be asked
+	PassesLogin bool        // a program that logs in by itself may pass, too
+}
+
+// ModelList is a list of models that may be asked: that of the spec, or that of a policy.
+type ModelList struct {
+	Patterns []string // such as anthropic/claude-*; those of the spec may leave the provider out
+	Policy   string   // where it stands, as FILE:LINE; empty: in the spec
 }
 
 // The value of gateway.login by which logins pass.
@@ -45,7 +51,10 @@ func (g *gatewaySpec) gateway(base Gateway) Gateway {
 		out.On = true
 	}
 	if g.models.Given() {
-		out.Models = yaml.Words(g.models)
+		out.Models = nil
+		if patterns := yaml.Words(g.models); len(patterns) > 0 {
+			out.Models = []ModelList{{Patterns: patterns}}
+		}
 	}
 	out.PassesLogin = base.PassesLogin || g.login.V == passLogin
 	return out
@@ -53,5 +62,7 @@ func (g *gatewaySpec) gateway(base Gateway) Gateway {
 
 // Equal reports whether two are the same.
 func (g Gateway) Equal(other Gateway) bool {
-	return g.On == other.On && g.PassesLogin == other.PassesLogin && slices.Equal(g.Models, other.Models)
+	return g.On == other.On && g.PassesLogin == other.PassesLogin && slices.EqualFunc(g.Models, other.Models, func(a, b ModelList) bool {
+		return a.Policy == b.Policy && slices.Equal(a.Patterns, b.Patterns)
+	})
 }

@@ -98,6 +98,9 @@ type Budget struct {
 	Time    time.Duration // how long the team may be up, over all its runs
 	OnLimit OnLimit       // never empty
 	Prices  string        // absolute path of a file whose prices override covey's own; empty if there is none
+	// PricedBy says which policy bounds dollars, as FILE:LINE, so that no price of the spec counts; empty: none does.
+	PricedBy     string
+	PolicyPrices PolicyRef // the file of prices that this policy names; zero: it names none
 }
 
 // budgetSpec is the section `budget`.

@@ -70,7 +70,7 @@ func (s *policySpec) fields() []yaml.Field {
 			Doc: "The agents that members may have: builtin, the programs that covey knows, acp and command for others. " +
 				"`claude>=0.100` also sets the least version of the program. Default: all."},
 		{Key: "models", Part: yaml.Texts(&s.models),
-			Doc: "The models that covey's own agent may use, as PROVIDER/MODEL; `*` stands for any text. Default: all."},
+			Doc: "The models that members may use, as PROVIDER/MODEL; `*` stands for any text. Agent programs need the gateway, then. Default: all."},
 		{Key: "permission_modes", Part: yaml.ListOf(&s.modes, "a list of permission modes", mode),
 			Doc: "The permission modes that members may have. Default: all."},
 		{Key: "permissions", Part: yaml.Object(nil, without(s.permissions.fields(), "allow")),
@@ -86,8 +86,10 @@ func (s *policySpec) fields() []yaml.Field {
 		{Key: "sandbox", Part: yaml.Object(nil, []yaml.Field{
 			{Key: "level", Need: true, Part: levelPart(&s.sandbox), Doc: "The least level, as in the section sandbox of a spec."},
 		}), Doc: "The boxes that members and gates have at least."},
-		{Key: "budget", Part: yaml.Object(&s.budget.at, without(s.budget.fields(), "on_limit", "prices")),
-			Doc: "The most that a team may use."},
+		{Key: "budget", Part: yaml.Object(&s.budget.at, append(without(s.budget.fields(), "on_limit", "prices"), yaml.Field{
+			Key: "prices", Part: yaml.Text(&s.budget.prices),
+			Doc: "A file of prices, as PATH@sha256:DIGEST or URL@sha256:DIGEST. They override those that covey knows.",
+		})), Doc: "The most that a team may use. Where a policy bounds dollars, no price of a spec counts."},
 		{Key: "limits", Part: yaml.Object(&s.limitsAt, s.limits.fields()),
 			Doc: "The highest limits that a member may have."},
 	}
@@ -124,7 +126,7 @@ func (r *resolver) policies(extends yaml.Value[string]) (list []*policy, ok bool
 		ref, err := parsePolicyRef(of.V, dir)
 		var data []byte
 		if err == nil {
-			data, err = ref.read()
+			data, err = ref.Read()
 		}
 		if err == nil && len(list) == maxPolicies {
 			err = fmt.Errorf("more than %d policies extend each other; join some of them", maxPolicies)
@@ -170,6 +172,7 @@ func (r *resolver) keepToOne(t *Team, s *teamSpec, extends yaml.Value[string], m
 			x.members()
 			x.models()
 			x.budget()
+			x.prices()
 			x.sandboxes()
 			x.demands()
 		}
@@ -242,6 +245,7 @@ func (x *extension) members() {
 			}
 			x.model(orElse(own.model.place(), orElse(own.agent.At, place)), a.Model)
 		}
+		x.gateway(m, own)
 	}
 }
 
@@ -291,6 +295,25 @@ func (x *extension) model(at *yaml.Node, m Model) {
 	x.refuse(at, x.p.models.At, "the model is %s", m.FullName())
 }
 
+// gateway has the gateway hold a member to the policy's models, because only there covey sees which ones its
+// program asks.
+func (x *extension) gateway(m *Member, own *memberSpec) {
+	if !x.p.models.Given() {
+		return
+	}
+	m.Gateway.Models = append(slices.Clip(m.Gateway.Models), ModelList{yaml.Words(x.p.models), x.p.line(x.p.models.At)})
+	if m.Gateway.On || !slices.ContainsFunc(x.team.AgentsOf(*m), func(a Agent) bool { return a.foreign() && a.Model.Script == "" }) {
+		return
+	}
+	for _, g := range []*gatewaySpec{&own.gateway, &x.spec.gateway} {
+		if g.on.Given() {
+			x.refuse(g.on.At, x.p.models.At, "without the gateway the program of %s asks any model", m.Name)
+			return
+		}
+	}
+	m.Gateway.On = true
+}
+
 // over reports a limit of the spec that is above that of the policy. A limit that the spec does not give
 // is that of the policy.
 func (x *extension) over(key string, given, most *yaml.Node) {
@@ -303,6 +326,34 @@ func (x *extension) over(key string, given, most *yaml.Node) {
 func (x *extension) budget() {
 	for _, key := range x.team.Budget.tighten(x.p.budget.Budget) {
 		x.over(key, x.spec.work.budget.at.Lookup(key), x.p.budget.at.Lookup(key))
+	}
+}
+
+// prices makes no price count that the spec sets, if the policy bounds dollars.
+func (x *extension) prices() {
+	b, own := &x.team.Budget, x.p.budget
+	by := orElse(own.prices.At, orElse(own.at.Lookup("usd"), x.p.limitsAt.Lookup("max_budget_usd")))
+	if by == nil {
+		return
+	}
+	if b.PricedBy == "" || own.prices.Given() {
+		b.PricedBy = x.p.line(by)
+	}
+	if !own.prices.Given() {
+		return
+	}
+	dir := filepath.Dir(x.p.ref.Where)
+	if x.p.ref.isURL() {
+		dir = ""
+	}
+	ref, err := parsePolicyRef(own.prices.V, dir)
+	switch {
+	case err != nil:
+		x.p.Fail(own.prices.At.At, "the prices %s cannot be used: %v", yaml.Quote(own.prices.V), err)
+	case b.PolicyPrices != PolicyRef{} && b.PolicyPrices.SHA256 != ref.SHA256:
+		x.p.Fail(own.prices.At.At, "another policy names the prices %s; name the same", b.PolicyPrices)
+	default:
+		b.PolicyPrices = ref
 	}
 }
 

@@ -120,6 +120,7 @@ func TestWeakerThanThePolicy(t *testing.T) {
 		"command":      {"{model: demo}}\ngates", "{use: command, command: [cat]}}\ngates", "ana has the agent demo-agent, and the policy allows only builtin"},
 		"model":        {"models: {", "models: {big: openai/gpt-5, ", "team.yaml:3:10: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
 		"inline model": {"lead: {model: demo", "lead: {model: openai/gpt-5", "team.yaml:4:15: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
+		"gateway":      {"ana: demo-agent", "ana: {agent: claude, gateway: off}", "team.yaml:5:43: without the gateway the program of ana asks any model, and the policy allows only anthropic/* (p.yaml:4)"},
 		"sandbox":      {"model: demo, limits", "model: demo, sandbox: {level: off}, limits", "team.yaml:4:38: the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
 		"gate sandbox": {"gates: {", "gates: {sandbox: {level: off}, ", "team.yaml:7:26: the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
 		"one gate":     {"gates: {task: [", "gates: {task: [{run: go version, sandbox: {level: off}}, ", "the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
@@ -139,6 +140,44 @@ func TestWeakerThanThePolicy(t *testing.T) {
 				t.Errorf("%v\nwant %s", err, test.want)
 			}
 		})
+	}
+}
+
+// TestModelsOfAPolicy: the gateway holds agent programs to the models of the policy, in addition to those of the spec.
+func TestModelsOfAPolicy(t *testing.T) {
+	t.Parallel()
+	spec := strings.Replace(policySpecText, "ana: demo-agent", "ana: claude, cem: {agent: claude, gateway: {models: [a/*]}}", 1)
+	team, _, err := extend(t, spec, map[string]string{"p.yaml": teamPolicy})
+	testkit.Must(t, err)
+	lists := func(on bool, list ...ModelList) Gateway { return Gateway{On: on, Models: list} }
+	most := ModelList{[]string{"anthropic/*"}, "p.yaml:4"}
+	for i, want := range []Gateway{lists(true, most), lists(false, most), lists(true, ModelList{Patterns: []string{"a/*"}}, most)} {
+		if m := team.Teammates[[]int{0, 2, 1}[i]]; !m.Gateway.Equal(want) {
+			t.Errorf("%s has %+v, not %+v", m.Name, m.Gateway, want)
+		}
+	}
+}
+
+// TestPricedByAPolicy: a policy that bounds dollars names the prices, and two that name different ones do not go together.
+func TestPricedByAPolicy(t *testing.T) {
+	t.Parallel()
+	price := func(digest string) string {
+		return strings.Replace(teamPolicy, "usd: 50,", "usd: 50, prices: "+digest+",", 1)
+	}
+	ref := pinned("prices.yaml", "x")
+	team, dir, err := extend(t, policySpecText, map[string]string{"p.yaml": price(ref)})
+	testkit.Must(t, err)
+	if b := team.Budget; b.PricedBy != "p.yaml:11" || b.PolicyPrices.String() != filepath.Join(dir, ref) {
+		t.Errorf("%+v", b)
+	}
+	inner := "covey-policy: 1\nextends: " + pinned("o.yaml", price(ref)) + "\nbudget: {prices: " + pinned("prices.yaml", "y") + "}\n"
+	if _, _, err := extend(t, policySpecText, map[string]string{"o.yaml": price(ref), "p.yaml": inner}); err == nil ||
+		!strings.Contains(err.Error(), "o.yaml:11:27: another policy names the prices") {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := extend(t, policySpecText, map[string]string{"p.yaml": price("prices.yaml"), "prices.yaml": "x"}); err == nil ||
+		!strings.Contains(err.Error(), "p.yaml:11:27: the prices \"prices.yaml\" cannot be used: it does not name the file's content; write "+ref) {
+		t.Errorf("%v", err)
 	}
 }
 

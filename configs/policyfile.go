@@ -18,7 +18,8 @@ import (
 	"github.com/coveyteam/covey/hooks/web"
 )
 
-// PolicyRef names a policy and its content, as `extends` does: PATH@sha256:HEX or URL@sha256:HEX.
+// PolicyRef names a policy, or a policy's file of prices, and its content, as `extends` does: PATH@sha256:HEX or
+// URL@sha256:HEX.
 type PolicyRef struct {
 	Where  string // an absolute path, or a URL
 	SHA256 string // of the content, 64 hexadecimal digits
@@ -43,14 +44,14 @@ func parsePolicyRef(text, dir string) (PolicyRef, error) {
 	ref := PolicyRef{Where: where, SHA256: digest}
 	switch {
 	case where == "":
-		return ref, errors.New("it names no policy; write PATH@sha256:DIGEST or URL@sha256:DIGEST")
+		return ref, errors.New("it names no file; write PATH@sha256:DIGEST or URL@sha256:DIGEST")
 	case strings.HasPrefix(where, "~"):
 		return ref, errors.New("~ has no meaning here; write the path out")
 	case ref.isURL():
 	case filepath.IsAbs(where):
 		ref.Where = filepath.Clean(where)
 	case dir == "":
-		return ref, errors.New("a policy from a server can extend only URLs and absolute paths")
+		return ref, errors.New("a policy from a server can name only URLs and absolute paths")
 	default:
 		ref.Where = filepath.Join(dir, where)
 	}
@@ -63,7 +64,7 @@ func parsePolicyRef(text, dir string) (PolicyRef, error) {
 	}
 	way := texts.Digest(data)
 	if !pinned {
-		return ref, fmt.Errorf("it does not name the policy's content; write %s%s%s", where, digestMark, way)
+		return ref, fmt.Errorf("it does not name the file's content; write %s%s%s", where, digestMark, way)
 	}
 	return ref, fmt.Errorf("its digest must be 64 hexadecimal digits; write %s%s%s", where, digestMark, way)
 }
@@ -103,10 +104,10 @@ func CheckManaged(team *Team, folders []string) error {
 	return nil
 }
 
-// read returns the policy's content, which the digest proves. What came from a server is kept in the
+// Read returns the content, which the digest proves. What came from a server is kept in the
 // user's cache folder, so that the policy is there without the server. The copy is checked as often as
 // it is read, so it does not matter who can write it.
-func (p PolicyRef) read() ([]byte, error) {
+func (p PolicyRef) Read() ([]byte, error) {
 	kept := ""
 	if cache, err := os.UserCacheDir(); err == nil && p.isURL() {
 		kept = filepath.Join(cache, "covey", "policies", p.SHA256+".yaml")

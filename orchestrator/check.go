@@ -36,7 +36,7 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	missing, noPrograms = splitMissing(noPrograms)
 	missing = errors.Join(append(parts(missing), launch.FindServers(team), launch.CheckKeys(team))...)
 	var noPrices error
-	if c.prices, noPrices = accounts.LoadPrices(team.Budget.Prices); noPrices == nil {
+	if c.prices, noPrices = accounts.LoadPrices(team.Budget); noPrices == nil {
 		noPrices = c.prices.CheckPrices(team)
 	}
 	// All parts are read before the first error is returned: who repairs a spec wants to

@@ -12,7 +12,7 @@ import (
 func newGateway(d crew.Deps, ledger *accounts.Ledger) *gateway.Gateway {
 	return gateway.New(gateway.Deps{
 		Log: d.Log, Processes: d.Processes, Clock: d.Clock, Turn: d.Seats.Turn,
-		Left: func(member string) error { return ledger.Purse(member).Used() },
+		Left: func(member, model string) error { return ledger.Purse(member).Used(model) },
 		Price: func(member string, u agent.Usage, model string) float64 {
 			return ledger.Purse(member).Price(u, model)
 		},

@@ -68,7 +68,7 @@ var floors = []arrows{
 		"orchestrator/process orchestrator/state orchestrator/worktree"},
 	{"orchestrator/boxes", "configs hooks events orchestrator/members orchestrator/state"},
 	{"orchestrator/recordings", "events teammate/agent teammate/script"},
-	{"orchestrator/gateway", "events hooks/texts orchestrator/members orchestrator/process orchestrator/recordings teammate/agent teammate/script"},
+	{"orchestrator/gateway", "configs events hooks/texts orchestrator/members orchestrator/process orchestrator/recordings teammate/agent teammate/script"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/accounts orchestrator/boxes orchestrator/gateway orchestrator/process orchestrator/members orchestrator/recordings orchestrator/state"},
 	{"orchestrator/api", "orchestrator/hints bus configs tasks tasks/replica tasks/requests events orchestrator/accounts " +
 		"orchestrator/members orchestrator/process " +
@@ -118,7 +118,7 @@ var floors = []arrows{
 	{"cmd/covey/acpserver", "events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/cases", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks tasks/* teammate/agent teammate/script " +
 		"cmd/covey/term cmd/covey/view"},
-	{"cmd/covey/compare", "configs configs/* hooks hooks/* orchestrator/state orchestrator/view tasks/actors cmd/covey/term"},
+	{"cmd/covey/compare", "configs configs/* hooks hooks/* orchestrator/state orchestrator/worktree orchestrator/view tasks/actors cmd/covey/term"},
 	{"cmd/covey/doctor", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/release", ""},
 	{"cmd/covey", "bus configs configs/* hooks hooks/* tasks tasks/* events orchestrator orchestrator/* cmd/covey/*"},

@@ -102,6 +102,32 @@ func TestLedgerProperties(t *testing.T) {
 	})
 }
 
+// No request to a model without a price leaves under a limit in dollars.
+func TestLedgerPriceless(t *testing.T) {
+	shipped, err := ShippedPrices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := configs.Agent{Kind: configs.ACP, Preset: configs.Claude, Auth: configs.Login}
+	for name, c := range map[string]struct {
+		budget configs.Budget
+		limits configs.Limits
+		agent  configs.Agent
+		model  string
+		wrong  bool
+	}{
+		"team's": {configs.Budget{USD: 1}, configs.Limits{}, configs.Agent{}, "openai/alias", true}, "own": {configs.Budget{}, configs.Limits{MaxBudgetUSD: 1}, configs.Agent{}, "openai/alias", true},
+		"priced": {configs.Budget{USD: 1}, configs.Limits{}, configs.Agent{}, "openai/gpt-5", false}, "free": {configs.Budget{USD: 1}, configs.Limits{}, configs.Agent{}, "", false},
+		"login": {configs.Budget{USD: 1}, configs.Limits{}, own, "anthropic/alias", false}, "none": {configs.Budget{}, configs.Limits{}, configs.Agent{}, "openai/alias", false},
+	} {
+		l := NewLedger(c.budget, PriceList{shipped}, LedgerDeps{})
+		l.Open("a", c.limits, c.agent, transcript.History{})
+		if err := l.Purse("a").Used(c.model); (err != nil) != c.wrong || err != nil && !strings.Contains(err.Error(), "openai/alias has no price") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // A limit that is raised lets its member go on, and its levels are told anew.
 func TestLedgerRaised(t *testing.T) {
 	var levels []int

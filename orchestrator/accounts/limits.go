@@ -67,7 +67,7 @@ func (l *Ledger) unknown(member string, end events.TurnEnded) string {
 	}
 	_, priced := l.prices.find(a.model)
 	a.hazy = a.hazy || end.UsageUnknown
-	a.dear = a.dear || !a.free && !priced && a.told == 0 && (end.UsageUnknown || end.Usage.Total() > 0)
+	a.dear = a.dear || !a.free && !a.held && !priced && a.told == 0 && (end.UsageUnknown || end.Usage.Total() > 0)
 	l.hazy, l.dear = l.hazy || a.hazy, l.dear || a.dear
 	for _, u := range l.uses(member) {
 		mine := u.What == events.Tokens && a.hazy || u.What == events.USD && a.dear

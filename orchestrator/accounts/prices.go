@@ -95,19 +95,33 @@ var parseShipped = sync.OnceValues(func() (PriceFile, error) {
 	return parsePrices("prices.yaml of covey", shippedPrices)
 })
 
-// LoadPrices reads the prices of a team: from its own file if path is not empty, and covey's.
-func LoadPrices(path string) (PriceList, error) {
+// LoadPrices reads the prices of a team: from its own file, that of its policy, and covey's. Where a policy
+// bounds dollars, its own file must have no price.
+func LoadPrices(b configs.Budget) (PriceList, error) {
 	shipped, err := ShippedPrices()
-	if err != nil || path == "" {
-		return PriceList{shipped}, err
+	list := PriceList{shipped}
+	add := func(path string, data []byte, failed error) {
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("read budget.prices: %s: %w", path, failed))
+			return
+		}
+		f, wrong := parsePrices(path, data)
+		f.File = path
+		list, err = append(PriceList{f}, list...), errors.Join(err, wrong)
 	}
-	data, err := texts.ReadFile(path, yaml.MaxSize)
-	if err != nil {
-		return nil, fmt.Errorf("read budget.prices: %s: %w", path, err)
+	if b.PolicyPrices != (configs.PolicyRef{}) {
+		data, failed := b.PolicyPrices.Read()
+		add(b.PolicyPrices.Where, data, failed)
 	}
-	own, err := parsePrices(path, data)
-	own.File = path
-	return PriceList{own, shipped}, err
+	if b.Prices != "" {
+		data, failed := texts.ReadFile(b.Prices, yaml.MaxSize)
+		add(b.Prices, data, failed)
+		if i := slices.IndexFunc(list[0].rows, func(r priceRow) bool { return r.priced }); i >= 0 && b.PricedBy != "" && failed == nil {
+			err = errors.Join(err, texts.Errorf(configs.ErrSpec, "%s:%d: a price of %s, and the policy has dollars counted without prices of the spec (%s); "+
+				"leave only its context, and have the policy's budget.prices name a price", b.Prices, list[0].rows[i].line, list[0].rows[i].Model, b.PricedBy))
+		}
+	}
+	return list, err
 }
 
 // priceRow is one line of a price file.
@@ -115,6 +129,7 @@ type priceRow struct {
 	Model   string
 	Context int64 // what the model can read, in tokens; 0: the row does not say
 	priced  bool  // it has a price
+	line    int   // in its file
 	price
 }
 
@@ -169,7 +184,7 @@ func (r *rowText) row(d *yaml.Decoder) priceRow {
 	if priced := r.input.Given() || r.output.Given(); !r.at.Broken && (priced || !r.context.Given()) && !(r.input.Given() && r.output.Given()) {
 		d.Fail(r.at.At, "input and output are both needed; write US dollars for a million tokens")
 	}
-	return priceRow{Model: model, Context: r.context.V, priced: r.input.Given(), price: price{
+	return priceRow{Model: model, Context: r.context.V, priced: r.input.Given(), line: r.at.At.Line, price: price{
 		Input: r.input.V, Output: r.output.V, CacheRead: r.cacheRead.Or(r.input.V), CacheWrite: r.cacheWrite.Or(r.input.V),
 	}}
 }
@@ -243,16 +258,16 @@ func (l PriceList) CheckPrices(team *configs.Team) error {
 	var errs []error
 	refuse := func(setting, whose, tokens string, names []string) {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-			errs = append(errs, texts.Errorf(configs.ErrSpec, "%s%s cannot hold, because %s has no price: give it one in "+
-				"the file that budget.prices names (`{model: %[3]q, input: 1.25, output: 10}`; 0 if it costs nothing), "+
-				"or limit tokens instead, with %s", setting, whose, name, tokens))
+			errs = append(errs, texts.Errorf(configs.ErrSpec, "%s", noPrice(setting, whose, name, tokens)))
 		}
 	}
 	var all []string // the names of the whole team
 	for m := range team.EachAndTemplates() {
 		var names []string
 		for _, a := range team.AgentsOf(*m) {
-			names = append(names, l.unpriced(team, a)...)
+			if !m.Gateway.On || a.Kind == configs.Builtin { // the gateway refuses requests to models without a price
+				names = append(names, l.unpriced(team, a)...)
+			}
 		}
 		if m.Limits.MaxBudgetUSD > 0 {
 			refuse("limits.max_budget_usd", " of "+m.Name, "limits.max_tokens", names)
@@ -263,6 +278,12 @@ func (l PriceList) CheckPrices(team *configs.Team) error {
 		refuse("budget.usd", "", "budget.tokens", all)
 	}
 	return errors.Join(errs...)
+}
+
+// noPrice says that a limit in dollars cannot hold for a model, and the way out.
+func noPrice(setting, whose, model, tokens string) string {
+	return fmt.Sprintf("%s%s cannot hold, because %s has no price: give it one in the file that budget.prices names "+
+		"(`{model: %[3]q, input: 1.25, output: 10}`; 0 if it costs nothing), or limit tokens instead, with %s", setting, whose, model, tokens)
 }
 
 // unpriced returns the names, as in a price file, of an agent's models whose cost nobody can know.

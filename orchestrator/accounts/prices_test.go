@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -104,7 +105,7 @@ func TestLoadPrices(t *testing.T) {
 	if err := os.WriteFile(path, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list, err := LoadPrices(path)
+	list, err := LoadPrices(configs.Budget{Prices: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,15 +115,39 @@ func TestLoadPrices(t *testing.T) {
 	if _, ok := list.find("anthropic/claude-sonnet-4-5"); !ok || list[0].File != path {
 		t.Error("covey's own prices are not there")
 	}
-	if _, err := LoadPrices(filepath.Join(dir, "none.yaml")); err == nil || !strings.Contains(err.Error(),
+	if _, err := LoadPrices(configs.Budget{Prices: filepath.Join(dir, "none.yaml")}); err == nil || !strings.Contains(err.Error(),
 		"read budget.prices") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if err := os.WriteFile(path, make([]byte, yaml.MaxSize+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadPrices(path); err == nil || !strings.Contains(err.Error(), "too large") {
+	if _, err := LoadPrices(configs.Budget{Prices: path}); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("a file that is too large: %v", err)
+	}
+}
+
+// Where a policy bounds dollars, prices are those of its own file and of covey; the file of the spec has only what
+// models can read.
+func TestPricesOfAPolicy(t *testing.T) {
+	const mine = "covey_prices: 1\ndate: 2026-11-01\nprices:\n  - {model: openai/*, context: 9}\n  - {model: anthropic/*, input: 0, output: 0}\n"
+	const theirs = "covey_prices: 1\ndate: 2026-11-01\nprices: [{model: openai/*, input: 7, output: 8}]\n"
+	dir := testkit.Files(t, map[string]string{"mine.yaml": mine, "theirs.yaml": theirs})
+	b := configs.Budget{Prices: filepath.Join(dir, "mine.yaml"), PricedBy: "p.yaml:3",
+		PolicyPrices: configs.PolicyRef{Where: filepath.Join(dir, "theirs.yaml"), SHA256: texts.Digest([]byte(theirs))}}
+	if _, err := LoadPrices(b); err == nil || !strings.Contains(err.Error(), "mine.yaml:5: a price of anthropic/*, and the policy has "+
+		"dollars counted without prices of the spec (p.yaml:3)") {
+		t.Errorf("a price of the spec: %v", err)
+	}
+	testkit.Put(t, dir, "mine.yaml", strings.ReplaceAll(mine, "input: 0, output: 0", "context: 10"))
+	list, err := LoadPrices(b)
+	testkit.Must(t, err)
+	if in, _, _ := list.Of("openai/gpt-5"); in != 7 || list.Window("openai/gpt-5") != 9 {
+		t.Errorf("gpt-5 costs %v and reads %d", in, list.Window("openai/gpt-5"))
+	}
+	testkit.Put(t, dir, "theirs.yaml", strings.ReplaceAll(theirs, "7", "0"))
+	if _, err := LoadPrices(b); err == nil || !strings.Contains(err.Error(), "theirs.yaml: its content is not the one that is named") {
+		t.Errorf("another content: %v", err)
 	}
 }
 
@@ -203,6 +228,10 @@ func TestCheckPrices(t *testing.T) {
 		}
 		team.Budget.USD, team.Teammates[0].Limits.MaxBudgetUSD = 1, 1
 		err := prices.CheckPrices(team)
+		team.Lead.Gateway.On, team.Teammates[0].Gateway.On = true, true
+		if gone := prices.CheckPrices(team) == nil; gone != (tt.want == "" || tt.agent.Kind != configs.Builtin) {
+			t.Errorf("%s, behind the gateway, which refuses requests without a price: nothing is wrong: %t", name, gone)
+		}
 		if tt.want == "" && err == nil {
 			continue
 		}

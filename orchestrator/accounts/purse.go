@@ -68,12 +68,16 @@ func (p Purse) Left(helper bool) error {
 }
 
 // Used returns an error if a limit is used up to its end, so that not even a request to hand over may be
-// made. A program's gateway asks it before each request.
-func (p Purse) Used() error {
+// made, or if a limit in dollars cannot hold because the model has no price. A program's gateway asks it before
+// each request; model is empty for one that costs nothing.
+func (p Purse) Used(model string) error {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	if a := p.l.accounts[p.member]; a != nil {
 		a.held = true
+		if _, priced := p.l.prices.find(model); !priced && !a.free && model != "" && (a.limits.MaxBudgetUSD > 0 || p.l.budget.USD > 0) {
+			return &agent.APIError{Type: "model_not_found", Message: noPrice("a limit in dollars", "", model, "limits.max_tokens or budget.tokens")}
+		}
 	}
 	if over, ok := p.l.over(p.member); ok && over.Full() && over.What != events.Time {
 		return budgetError(over)

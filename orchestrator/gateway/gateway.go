@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -28,8 +29,9 @@ type Deps struct {
 	Clock     members.Clock
 	// Turn returns the number of a member's turn.
 	Turn func(member string) int
-	// Left returns why a member may make no request any more; nil: it may.
-	Left func(member string) error
+	// Left returns why a member may make no request to a model, by its name with its provider; nil: it may. The name is
+	// empty if the request costs nothing.
+	Left func(member, model string) error
 	// Price returns what tokens of a model cost, by the model's name with its provider.
 	Price func(member string, u agent.Usage, model string) float64
 	// Count counts what a request of a member has used.
@@ -55,9 +57,8 @@ func New(d Deps) *Gateway {
 type Access struct {
 	Member string
 	// Hosts are the hosts of the models, by API as in script.API; requests of an API without one are refused.
-	Hosts map[string]Host
-	// Models are patterns of the models, as in `openai/gpt-5*`, that may be asked; empty: all.
-	Models []string
+	Hosts  map[string]Host
+	Models []configs.ModelList // each has the models that may be asked
 	// PassesLogin names the account of a program that logs in by itself, which other members may share: its
 	// credentials pass, and have no token. Empty: it has a token.
 	PassesLogin string

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -10,11 +11,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -39,7 +42,7 @@ func newRig(t testing.TB, host http.HandlerFunc) *rig {
 	r.gate = New(Deps{
 		Log: slog.New(slog.DiscardHandler), Processes: process.New(process.Unmarked), Clock: members.Clock{},
 		Turn: func(string) int { r.mu.Lock(); defer r.mu.Unlock(); return r.turn },
-		Left: func(string) error { r.mu.Lock(); defer r.mu.Unlock(); return r.left },
+		Left: func(string, string) error { r.mu.Lock(); defer r.mu.Unlock(); return r.left },
 		Price: func(_ string, u agent.Usage, model string) float64 {
 			return map[string]float64{"anthropic/m": float64(u.Total())}[model]
 		},
@@ -169,25 +172,36 @@ func TestRefuse(t *testing.T) {
 		status  int
 		text    string
 		verdict error
+		body    string // empty: messagesBody
 	}{
 		"another token": {prepare: func(_ *rig, d *Door) { d.token = "another" }, path: "/v1/messages", status: 401, text: `"authentication_error"`},
 		"another path":  {path: "/v1/files", status: 404, text: "/v1/files is not passed on"},
 		"another API":   {edit: func(a *Access) { delete(a.Hosts, "chat") }, path: "/v1/chat/completions", status: 404, text: "is not passed on"},
-		"a model":       {edit: func(a *Access) { a.Models = []string{"anthropic/claude-*"} }, path: "/v1/messages", status: 404, text: "the spec does not allow the model anthropic/m", verdict: &agent.APIError{}},
+		"a model":       {edit: func(a *Access) { a.Models = []configs.ModelList{{Patterns: []string{"anthropic/claude-*"}}} }, path: "/v1/messages", status: 404, text: "the spec does not allow the model anthropic/m", verdict: &agent.APIError{}},
+		"a policy's model": {edit: func(a *Access) {
+			a.Models = []configs.ModelList{{Patterns: []string{"m"}}, {Patterns: []string{"anthropic/claude-*", "m"}, Policy: "p.yaml:4"}}
+		}, path: "/v1/messages", status: 404,
+			text: "the policy does not allow the model anthropic/m, only anthropic/claude-*, m (p.yaml:4)", verdict: &agent.APIError{}},
+		"two models": {path: "/v1/messages", body: `{"model":"m","messages":[{"model":"x"}],"mod\u0065l":"dear"}`, status: 400,
+			text: "names its model twice", verdict: errTwice},
 		"a limit": {prepare: func(r *rig, _ *Door) { r.left = fmt.Errorf("%w: 5 of 5", agent.ErrMaxTokens) }, path: "/v1/messages", status: 400,
 			text: "limits.max_tokens reached: 5 of 5", verdict: agent.ErrMaxTokens},
 		"max_turns": {edit: func(a *Access) { a.MaxRequests = 2 }, prepare: func(_ *rig, d *Door) { d.turn, d.requests = 1, 2 }, path: "/v1/responses",
 			status: 400, text: "limits.max_turns reached", verdict: agent.ErrMaxTurns},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(http.ResponseWriter, *http.Request) { t.Error("the host was asked") })
+			r := newRig(t, func(_ http.ResponseWriter, req *http.Request) {
+				if _, err := io.Copy(io.Discard, req.Body); err == nil {
+					t.Error("the host was asked")
+				}
+			})
 			d := r.open(test.edit)
 			token := d.Token()
 			if test.prepare != nil {
 				test.prepare(r, d)
 			}
 			_, verdict := d.Watch(t.Context())
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL()+test.path, strings.NewReader(messagesBody))
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL()+test.path, strings.NewReader(cmp.Or(test.body, messagesBody)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,6 +225,22 @@ func TestRefuse(t *testing.T) {
 				t.Errorf("the turn ends with %v", got)
 			}
 		})
+	}
+}
+
+// TestNames: only keys of a request's outermost object name its model, wherever its pieces end.
+func TestNames(t *testing.T) {
+	const once = `{"messages":[{"model":"x","text":"\"model\": {"}],"a\\":"b","max":"model","model" : "m","z":{"model":1}}`
+	for body, want := range map[string]int{once: 1, once[:len(once)-1] + `,"\u006Dodel":"dear"}`: 2} {
+		for size := 1; size <= len(body); size++ {
+			var n names
+			for piece := range slices.Chunk([]byte(body), size) {
+				n.see(piece)
+			}
+			if n.models != want {
+				t.Errorf("%s in pieces of %d names %d models", body, size, n.models)
+			}
+		}
 	}
 }
 
@@ -457,7 +487,7 @@ func TestOwnAgent(t *testing.T) {
 				w.Header().Set("Retry-After", "3600")
 				w.WriteHeader(http.StatusTooManyRequests)
 			})
-			own := Own{Models: []string{"openai/gpt-*"}, Provider: "openai", Model: "gpt-5"}
+			own := Own{Models: []configs.ModelList{{Patterns: []string{"openai/gpt-*"}}}, Provider: "openai", Model: "gpt-5"}
 			ask := func(o Own, key string) error {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.web.URL+"/v1/chat/completions", strings.NewReader("{}"))
 				if err != nil {

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
 // Own describes a model of covey's own agent, which needs no door: its requests are made here.
 type Own struct {
-	Models   []string // patterns of the models that may be asked; empty: all
+	Models   []configs.ModelList // each has the models that may be asked
 	Provider string
 	Model    string
 }

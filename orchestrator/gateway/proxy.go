@@ -1,13 +1,10 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/http/httputil"
@@ -16,9 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
@@ -33,6 +30,7 @@ type Host struct {
 	Key func() (string, error)
 	// Bearer means that the key is sent as a bearer token also where the API has a header of its own.
 	Bearer bool
+	Free   bool // its models are scripts
 }
 
 // request is a request on its way.
@@ -111,26 +109,35 @@ func (d *Door) admit(r *http.Request, q *request) error {
 	if full {
 		return fmt.Errorf("%w: %d", agent.ErrMaxTurns, d.MaxRequests)
 	}
-	if err := d.gateway.deps.Left(d.Member); err != nil {
-		return err
-	}
 	q.look = &look{body: r.Body, door: d}
 	if q.model == "" {
 		q.model = q.look.model()
 	}
 	r.Body = q.look
-	return allowed(d.Models, q.host.Provider, q.model)
+	if err := allowed(d.Models, q.host.Provider, q.model); err != nil {
+		return err
+	}
+	if d.Lane.Replays() || q.host.Free {
+		return d.gateway.deps.Left(d.Member, "")
+	}
+	return d.gateway.deps.Left(d.Member, q.name())
 }
 
 // allowed returns why a model may not be asked; nil: it may.
-func allowed(patterns []string, provider, model string) error {
-	if len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
-		return texts.Wild(pattern, provider+"/"+model) || texts.Wild(pattern, model)
-	}) {
-		return nil
+func allowed(lists []configs.ModelList, provider, model string) error {
+	for _, list := range lists {
+		if slices.ContainsFunc(list.Patterns, func(pattern string) bool {
+			return texts.Wild(pattern, provider+"/"+model) || list.Policy == "" && texts.Wild(pattern, model)
+		}) {
+			continue
+		}
+		text := "the spec does not allow the model %s (gateway: {models: [%s]}); write it there, or use one of these"
+		if list.Policy != "" {
+			text = "the policy does not allow the model %s, only %s (" + list.Policy + "); use one of these"
+		}
+		return &agent.APIError{Type: "model_not_found", Message: fmt.Sprintf(text, nameOf(provider, model), strings.Join(list.Patterns, ", "))}
 	}
-	return &agent.APIError{Type: "model_not_found", Message: fmt.Sprintf("the spec does not allow the model %s (gateway: {models: [%s]}); "+
-		"write it there, or use one of these", nameOf(provider, model), strings.Join(patterns, ", "))}
+	return nil
 }
 
 // name returns the name of the model with its provider.
@@ -247,76 +254,13 @@ func (d *Door) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	_, misses := errors.AsType[*agent.APIError](err) // a recording
 	_, waits := errors.AsType[*agent.LimitError](err)
-	if misses || waits {
+	if misses || waits || errors.Is(err, errTwice) {
 		d.refuse(w, q.api, err)
 		return
 	}
 	d.note("%s cannot be reached: %v", q.host.URL, err)
 	q.api.Refuse(w, &agent.APIError{Type: "server_error", Message: fmt.Sprintf("the gateway of covey: %s cannot be reached: %v", q.host.URL, err)})
 }
-
-// look reads what it has to know of the body of a request while the body passes.
-type look struct {
-	body   io.ReadCloser
-	door   *Door
-	before []byte // read already, and not passed on so far
-	tail   []byte
-	size   atomic.Int64
-	tools  atomic.Bool
-}
-
-// model reads until the body names its model, which it does at its beginning.
-func (l *look) model() string {
-	var read bytes.Buffer
-	d := json.NewDecoder(io.TeeReader(io.LimitReader(l.body, script.MaxRequest), &read))
-	defer func() { l.before = read.Bytes() }()
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return ""
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return ""
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return ""
-		}
-		if key == "model" {
-			return texts.Text(value)
-		}
-	}
-	return ""
-}
-
-// toolsKey begins the list of tools of a request in all APIs.
-var toolsKey = texts.Pattern(`"tools"\s*:\s*\[\s*[{"]`)
-
-// Read implements io.Reader.
-func (l *look) Read(p []byte) (n int, err error) {
-	if len(l.before) > 0 {
-		n = copy(p, l.before)
-		l.before = l.before[n:]
-	} else {
-		n, err = l.body.Read(p)
-	}
-	l.size.Add(int64(n))
-	if !l.tools.Load() {
-		const overlap = 64 // of the key at the border of two pieces
-		piece := append(l.tail, p[:n]...)
-		if toolsKey().Match(piece) {
-			l.tools.Store(true)
-			l.door.mu.Lock()
-			l.door.requests++
-			l.door.mu.Unlock()
-		}
-		l.tail = append([]byte{}, piece[max(0, len(piece)-overlap):]...)
-	}
-	return n, err
-}
-
-// Close implements io.Closer.
-func (l *look) Close() error { return l.body.Close() }
 
 // buffers are the buffers through which answers pass.
 type buffers struct{}

@@ -38,7 +38,7 @@ func vendors() []vendor {
 
 // hosts returns the hosts of a program that uses a key of covey's, or a token of the operator's own gateway. env
 // is covey's environment.
-func (l Found) hosts(a configs.Agent, passesLogin bool, env func(string) string) (map[string]gateway.Host, error) {
+func (l Found) hosts(a configs.Agent, g configs.Gateway, env func(string) string) (map[string]gateway.Host, error) {
 	all := map[string]gateway.Host{}
 	for _, v := range vendors() {
 		if l.preset.name != "" && !slices.Contains(l.preset.vendors, v.provider) {
@@ -59,7 +59,7 @@ func (l Found) hosts(a configs.Agent, passesLogin bool, env func(string) string)
 			}
 		case v.bearer != "" && token != "":
 			h.Key, h.Bearer = func() (string, error) { return token, nil }, true
-		case passesLogin && l.preset.passes:
+		case g.PassesLogin && l.preset.passes:
 		default:
 			continue
 		}
@@ -68,13 +68,13 @@ func (l Found) hosts(a configs.Agent, passesLogin bool, env func(string) string)
 		}
 	}
 	if len(all) == 0 {
-		return nil, texts.Errorf(configs.ErrSpec, "%s: %s", a.Name, l.noHost(a, passesLogin))
+		return nil, texts.Errorf(configs.ErrSpec, "%s: %s", a.Name, l.noHost(a, g))
 	}
 	return all, nil
 }
 
 // noHost says why a program cannot pass a gateway, and the way out.
-func (l Found) noHost(a configs.Agent, passesLogin bool) string {
+func (l Found) noHost(a configs.Agent, g configs.Gateway) string {
 	way := "write auth: key"
 	if len(l.preset.keyVars) == 0 {
 		way = "write auth: {key: ANTHROPIC_API_KEY}, or the key of another vendor"
@@ -84,15 +84,20 @@ func (l Found) noHost(a configs.Agent, passesLogin bool) string {
 			way = "set " + v.base + " and " + v.bearer
 		}
 	}
-	const off = ", or gateway: off for its members"
+	other, off := "write gateway: off for its members", ", or gateway: off for its members"
+	for _, list := range g.Models {
+		if list.Policy != "" {
+			other, off = "use another program, because the policy demands the gateway ("+list.Policy+")", ""
+		}
+	}
 	switch {
 	case l.program.gateway == nil:
-		return "its program cannot be sent through the gateway; write gateway: off for its members"
+		return "its program cannot be sent through the gateway; " + other
 	case a.Auth == configs.Key && strings.HasPrefix(way, "set "):
 		return "the gateway cannot use its key; " + way + off
 	case a.Auth == configs.Key:
-		return "the gateway does not know which host takes the key " + cmp.Or(l.key.Name, a.KeyVar) + "; write gateway: off for its members"
-	case passesLogin:
+		return "the gateway does not know which host takes the key " + cmp.Or(l.key.Name, a.KeyVar) + "; " + other
+	case g.PassesLogin:
 		return "its program cannot pass the gateway with its own login; " + way + off
 	case l.preset.passes:
 		return "its program logs in by itself, which the gateway does not carry unless the spec says so; " + way + ", or gateway: {login: pass}"
@@ -116,7 +121,7 @@ func CheckGateway(team *configs.Team, found map[string]Found, recorded bool) err
 			if !ok || l.program.gateway == nil && l.argv == nil || a.Model.Script != "" || l.key.Name == "" && a.Auth == configs.Key {
 				continue // Find has reported it, or there is nothing to ask
 			}
-			if _, err := l.hosts(a, m.Gateway.PassesLogin, os.Getenv); err != nil && !told[err.Error()] {
+			if _, err := l.hosts(a, m.Gateway, os.Getenv); err != nil && !told[err.Error()] {
 				told[err.Error()] = true
 				errs = append(errs, team.Placed(a.Name, err))
 			}
@@ -143,15 +148,17 @@ func (f *instance) route(ctx context.Context, start *offer) (url string, err err
 	}
 	switch {
 	case lane.Replays():
+		access.Models = nil // what was recorded was allowed, and costs nothing
 	case played != nil:
+		access.Models = slices.DeleteFunc(slices.Clone(access.Models), func(l configs.ModelList) bool { return l.Policy != "" })
 		url, key, err := f.programs.models.admit(ctx, played, f.programs.deps.Log)
 		if err != nil {
 			return "", fmt.Errorf("serve its script: %w", err)
 		}
-		host := gateway.Host{URL: url, Provider: "script", Key: func() (string, error) { return key, nil }}
+		host := gateway.Host{URL: url, Provider: "script", Free: true, Key: func() (string, error) { return key, nil }}
 		access.Hosts = map[string]gateway.Host{"anthropic": host, "responses": host, "chat": host, "gemini": host}
 	default:
-		if access.Hosts, err = f.launch.hosts(a, member.Gateway.PassesLogin, os.Getenv); err != nil {
+		if access.Hosts, err = f.launch.hosts(a, member.Gateway, os.Getenv); err != nil {
 			return "", err
 		}
 		if a.Auth != configs.Key && !slices.ContainsFunc(vendors(), func(v vendor) bool {

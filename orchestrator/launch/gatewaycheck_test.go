@@ -87,7 +87,11 @@ func TestCheckGateway(t *testing.T) {
 	}
 	t.Setenv("COPILOT_PROVIDER_BASE_URL", "https://models.example.com")
 	t.Setenv("COPILOT_PROVIDER_API_KEY", "k")
-	if _, err := (Found{preset: copilot(), program: copilot().programs[0]}).hosts(configs.Agent{Name: "copilot"}, false, os.Getenv); err != nil {
+	if _, err := (Found{preset: copilot(), program: copilot().programs[0]}).hosts(configs.Agent{Name: "copilot"}, configs.Gateway{}, os.Getenv); err != nil {
 		t.Errorf("copilot with a provider: %v", err)
+	}
+	held := configs.Gateway{Models: []configs.ModelList{{Policy: "p.yaml:4"}}}
+	if got := (Found{}).noHost(configs.Agent{}, held); !strings.HasSuffix(got, "use another program, because the policy demands the gateway (p.yaml:4)") {
+		t.Errorf("a policy that demands the gateway: %s", got)
 	}
 }

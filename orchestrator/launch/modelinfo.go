@@ -95,7 +95,7 @@ type ModelInquiry struct {
 //
 // It may be called whether the team runs or not, and changes nothing.
 func Models(ctx context.Context, team *configs.Team, how ModelInquiry) ([]ModelInfo, error) {
-	prices, err := accounts.LoadPrices(team.Budget.Prices)
+	prices, err := accounts.LoadPrices(team.Budget)
 	if err != nil {
 		return nil, fmt.Errorf("list the team's models: %w", err)
 	}
@@ -146,7 +146,7 @@ var usualModels = map[configs.Provider]string{configs.Anthropic: "claude-sonnet-
 // whose key is in the environment, and those of an Ollama at its usual address, unless
 // how.Offline. No other host is asked: an address that is guessed could be anybody's.
 func MachineModels(ctx context.Context, how ModelInquiry) []ModelInfo {
-	prices, _ := accounts.LoadPrices("")
+	prices, _ := accounts.LoadPrices(configs.Budget{})
 	var list []ModelInfo
 	add := func(p configs.Provider, name string) {
 		m := configs.Model{Provider: p, Model: name, BaseURL: p.Home(), API: p.API(p.Home())}

@@ -344,7 +344,7 @@ func (x *examination) prices() finding {
 	if err != nil {
 		team = &configs.Team{}
 	}
-	files, err := accounts.LoadPrices(team.Budget.Prices)
+	files, err := accounts.LoadPrices(team.Budget)
 	if err != nil {
 		return fail("prices", err.Error(), "correct the file that budget.prices names, or leave the key out")
 	}
