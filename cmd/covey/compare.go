@@ -237,6 +237,9 @@ func (c *comparison) runAll(ctx context.Context) (why string, err error) {
 			return why, &cli.EndError{Code: orchestrator.CodeLimit}
 		}
 		is, err := c.run(ctx, r, rest)
+		if err != nil && ctx.Err() == nil {
+			return "a run failed; the same command goes on", err
+		}
 		if err != nil {
 			return "it was stopped; the same command goes on", err
 		}

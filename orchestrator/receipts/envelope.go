@@ -39,7 +39,7 @@ func Open(receipt []byte, keys []ed25519.PublicKey) (m Merge, keyID string, err 
 	case err != nil:
 		return m, "", fmt.Errorf("%w: it is no envelope: %w", ErrDamaged, err)
 	case e.PayloadType != payloadType:
-		return m, "", fmt.Errorf("%w: it holds a %q", ErrDamaged, e.PayloadType)
+		return m, "", fmt.Errorf("%w: it holds no signed statement, but a payload of type %q", ErrDamaged, e.PayloadType)
 	case len(e.Signatures) == 0:
 		return m, "", fmt.Errorf("%w: nobody has signed it", ErrDamaged)
 	}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 func TestReadTasks(t *testing.T) {
@@ -87,7 +89,7 @@ func TestCopy(t *testing.T) {
 			t.Errorf("the copy of %s has\n%s", name, got)
 		}
 	}
-	if err := (Task{Repository: from, Commit: "gone"}).Copy(t.Context(), to+"2"); err == nil || !strings.Contains(err.Error(), "git fetch") {
+	if err := (Task{Repository: from, Commit: "gone"}).Copy(t.Context(), to+"2"); !errors.Is(err, worktree.ErrNoRef) || !strings.Contains(err.Error(), "git gets no commit gone from "+from) {
 		t.Errorf("a commit that is not there: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // Copy makes a repository in a folder, which must not exist, with what a task begins with on its branch main.
@@ -33,7 +34,13 @@ func (t Task) Copy(ctx context.Context, dir string) error {
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_DIR="+filepath.Join(dir, ".git"), "GIT_WORK_TREE="+dir)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("make a copy of %s at %s: git %s: %w: %s", t.Repository, t.Commit, args[0], err, strings.TrimSpace(string(out)))
+			said := strings.TrimSpace(string(out))
+			if args[0] == "fetch" && ctx.Err() == nil {
+				first, _, _ := strings.Cut(said, "\n")
+				return texts.Errorf(worktree.ErrNoRef, "task %s cannot begin: git gets no commit %s from %s (%s); correct its commit or repository",
+					t.ID, t.Commit, t.Repository, texts.Short(first, 200))
+			}
+			return fmt.Errorf("make a copy of %s at %s: git %s: %w: %s", t.Repository, t.Commit, args[0], err, said)
 		}
 	}
 	return nil
