@@ -30,7 +30,7 @@ type Host struct {
 	Key func() (string, error)
 	// Bearer means that the key is sent as a bearer token also where the API has a header of its own.
 	Bearer bool
-	Free   bool // its models are scripts
+	Free   bool // nobody pays for its tokens, such as those of a script
 }
 
 // request is a request on its way.

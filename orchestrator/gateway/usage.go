@@ -162,7 +162,7 @@ func (m *meter) usage() agent.Usage {
 func (d *Door) count(q *request, used agent.Usage) {
 	name := q.name()
 	e := events.TokensUsed{Model: name, Usage: used, Aside: !q.look.tools.Load()}
-	if d.PassesLogin == "" { // a subscription has no price for tokens
+	if d.PassesLogin == "" && !q.host.Free { // a subscription has no price for tokens
 		e.CostUSD = d.gateway.deps.Price(d.Member, used, name)
 	}
 	d.gateway.deps.Count(d.Member, e)

@@ -73,6 +73,30 @@ func (l Found) hosts(a configs.Agent, g configs.Gateway, env func(string) string
 	return all, nil
 }
 
+// replayed returns hosts that only name the models of a recording, as hosts did when it was made, so that the lines of
+// the journal are the same.
+func (l Found) replayed(a configs.Agent, passesLogin bool) map[string]gateway.Host {
+	if a.Model.Script != "" {
+		return scriptHosts(gateway.Host{Provider: "script", Free: true})
+	}
+	all := map[string]gateway.Host{}
+	key := cmp.Or(a.KeyVar, l.key.Name)
+	for _, v := range vendors() {
+		if l.preset.name == "" && !slices.Contains(v.keys, key) || l.preset.name != "" && !slices.Contains(l.preset.vendors, v.provider) {
+			continue
+		}
+		for _, api := range v.apis {
+			all[api] = gateway.Host{Provider: v.provider, Free: passesLogin && l.preset.passes && a.Auth != configs.Key}
+		}
+	}
+	return all
+}
+
+// scriptHosts returns the hosts of a program that plays a script.
+func scriptHosts(host gateway.Host) map[string]gateway.Host {
+	return map[string]gateway.Host{"anthropic": host, "responses": host, "chat": host, "gemini": host}
+}
+
 // noHost says why a program cannot pass a gateway, and the way out.
 func (l Found) noHost(a configs.Agent, g configs.Gateway) string {
 	way := "write auth: key"
@@ -148,7 +172,8 @@ func (f *instance) route(ctx context.Context, start *offer) (url string, err err
 	}
 	switch {
 	case lane.Replays():
-		access.Models = nil // what was recorded was allowed, and costs nothing
+		access.Models = nil // what was recorded was allowed
+		access.Hosts = f.launch.replayed(a, member.Gateway.PassesLogin)
 	case played != nil:
 		access.Models = slices.DeleteFunc(slices.Clone(access.Models), func(l configs.ModelList) bool { return l.Policy != "" })
 		url, key, err := f.programs.models.admit(ctx, played, f.programs.deps.Log)
@@ -156,7 +181,7 @@ func (f *instance) route(ctx context.Context, start *offer) (url string, err err
 			return "", fmt.Errorf("serve its script: %w", err)
 		}
 		host := gateway.Host{URL: url, Provider: "script", Free: true, Key: func() (string, error) { return key, nil }}
-		access.Hosts = map[string]gateway.Host{"anthropic": host, "responses": host, "chat": host, "gemini": host}
+		access.Hosts = scriptHosts(host)
 	default:
 		if access.Hosts, err = f.launch.hosts(a, member.Gateway, os.Getenv); err != nil {
 			return "", err

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -172,16 +173,19 @@ func TestGatewayTeam(t *testing.T) {
 	if again.asked.Load() != 0 {
 		t.Error("the vendor was asked again")
 	}
-	text := func(r *askerRig) (list []string) {
+	said := func(r *askerRig) (list []string) {
 		for _, l := range r.Lines.All() {
-			if e, ok := l.Event().Data.(events.TextSaid); ok && l.Member == "dev" {
-				list = append(list, e.Text)
+			switch e := l.Event().Data.(type) {
+			case events.TextSaid, events.TokensUsed:
+				if l.Member == "dev" {
+					list = append(list, fmt.Sprintf("%T %+v", e, e))
+				}
 			}
 		}
 		return list
 	}
-	if was, is := text(r), text(again); len(was) == 0 || fmt.Sprint(was) != fmt.Sprint(is) {
-		t.Errorf("it said %q, and now %q", was, is)
+	if was, is := said(r), said(again); len(was) == 0 || !slices.Equal(was, is) {
+		t.Errorf("it said and used\n%s\nand now\n%s", strings.Join(was, "\n"), strings.Join(is, "\n"))
 	}
 }
 
