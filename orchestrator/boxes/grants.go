@@ -190,7 +190,7 @@ func (g *grants) addLinked(data, shared, team string) {
 // was made. What it says later is not believed: at level 1 members that work in the workspace can write it, and would
 // be granted what they name.
 func lenders(place state.Place) []string {
-	file := filepath.Join(place.Dir, "lenders")
+	file := place.Lenders()
 	text, err := texts.ReadStart(file, maxLenders)
 	if err == nil {
 		return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })

@@ -93,6 +93,9 @@ func (p Place) Transcript(member, session string) string {
 // it, because it may contain uncommitted work.
 func (p Place) Worktrees() string { return filepath.Join(p.Dir, "worktrees") }
 
+// Lenders is the file with the folders from which the repository of the workspace borrows objects.
+func (p Place) Lenders() string { return filepath.Join(p.Dir, "lenders") }
+
 // GateScripts returns the folder of gate scripts from base commits.
 func (p Place) GateScripts() string { return filepath.Join(p.Dir, "gates") }
 

@@ -171,8 +171,20 @@ func (r *Repo) Tracked(ctx context.Context, rev, folder string) (bool, error) {
 // TopOf returns the top of the repository of a folder if its current commit has files in the
 // folder, or else the folder: a home that is a repository is not that of all projects in it.
 func (g Git) TopOf(ctx context.Context, dir string) string {
-	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-		return dir // without git, which need not be installed
+	real, err := filepath.EvalSymlinks(dir)
+	// Without git, which need not be installed and takes milliseconds, where it has nothing to say.
+	up := real
+	for err == nil {
+		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil {
+			break
+		}
+		if filepath.Dir(up) == up {
+			return dir
+		}
+		up = filepath.Dir(up)
+	}
+	if err != nil || up == real {
+		return dir
 	}
 	repo, err := g.Open(ctx, dir)
 	if err != nil {
