@@ -93,27 +93,16 @@ type names struct {
 
 // see looks at a piece, and returns how many keys `model` the object has so far.
 func (n *names) see(piece []byte) int {
-	const longest = len(`"\u006d\u006f\u0064\u0065\u006c"`)
-	for _, c := range piece {
+	for len(piece) > 0 {
 		if n.text {
-			if n.key != nil && len(n.key) <= longest {
-				n.key = append(n.key, c)
-			}
-			switch {
-			case n.escaped:
-				n.escaped = false
-			case c == '\\':
-				n.escaped = true
-			case c == '"':
-				n.text = false
-			}
+			piece = n.seeText(piece)
 			continue
 		}
-		switch c {
+		switch piece[0] {
 		case '"':
 			n.text, n.key = true, nil
 			if n.depth == 1 {
-				n.key = []byte{c}
+				n.key = []byte{'"'}
 			}
 		case '{', '[':
 			n.depth++
@@ -124,6 +113,31 @@ func (n *names) see(piece []byte) int {
 				n.models++
 			}
 		}
+		piece = piece[1:]
 	}
 	return n.models
+}
+
+// seeText looks at a piece that begins within a text, up to a quote, and returns the rest. Most of a request is
+// texts, so it looks at few bytes of them.
+func (n *names) seeText(piece []byte) []byte {
+	const longest = len(`"\u006d\u006f\u0064\u0065\u006c"`)
+	end := bytes.IndexByte(piece, '"')
+	part := piece
+	if end >= 0 {
+		part = piece[:end]
+	}
+	slashes := len(part) - len(bytes.TrimRight(part, `\`))
+	if slashes == len(part) && n.escaped {
+		slashes++
+	}
+	n.escaped = slashes%2 == 1
+	if end >= 0 {
+		part = piece[:end+1]
+		n.text, n.escaped = n.escaped, false
+	}
+	if n.key != nil && len(n.key) <= longest {
+		n.key = append(n.key, part[:min(len(part), longest)]...)
+	}
+	return piece[len(part):]
 }
