@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -14,8 +13,14 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
-// errStopped is the cause of a run's context after a signal.
-var errStopped = errors.New("interrupted")
+// errStopped is the cause of a run's context after a signal. It has the fault and the exit code of
+// context.Canceled.
+var errStopped error = stoppedError{}
+
+type stoppedError struct{}
+
+func (stoppedError) Error() string { return "interrupted" }
+func (stoppedError) Unwrap() error { return context.Canceled }
 
 // pressInterval is the least time between two signals that count as two presses. A
 // terminal that is closed may send several at once.

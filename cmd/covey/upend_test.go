@@ -189,6 +189,7 @@ func TestWithFault(t *testing.T) {
 	}{
 		{fmt.Errorf("team crew: %w", state.ErrRunning), "team crew: already run [running]"},
 		{errors.New("no idea"), "no idea [unexpected]"},
+		{errStopped, "interrupted [interrupted]"}, // of a standby
 		{cli.Usagef("wrong flag"), "wrong flag"},
 		{fmt.Errorf("team.yaml is %w", cli.ErrNotTrusted), "team.yaml is not trusted"},
 		{&cli.EndError{Code: 1, Err: errors.New("said")}, "said"},
