@@ -76,7 +76,7 @@ type Hub struct {
 
 	mu      sync.Mutex
 	nodes   map[string]*node
-	ready   chan struct{} // closed when the nodes of earlier coordinators are known
+	ready   chan struct{} // closed when the nodes that were there before have been heard
 	changed chan struct{} // closed and replaced when places may have become free
 	look    chan struct{} // states may have changed
 	alone   time.Time     // when this coordinator was last seen cut off itself: it could not store, or waited for it
@@ -141,7 +141,6 @@ func (h *Hub) Serve(ctx context.Context, ask Ask, take Take) error {
 			return err
 		}
 	}
-	close(h.ready)
 	h.mu.Unlock()
 	stop, err := h.wire.Listen(Subject(h.config.Team, "*", string(beats)), func(subject string, data []byte) {
 		var r receiver
@@ -158,9 +157,11 @@ func (h *Hub) Serve(ctx context.Context, ask Ask, take Take) error {
 	defer stop()
 	tick := time.NewTicker(h.config.Times.Beat)
 	defer tick.Stop()
+	met := sync.OnceFunc(func() { close(h.ready) }) // else the first node that is heard gets all members
 	for {
 		select {
 		case <-tick.C:
+			met()
 			h.judge(ctx)
 		case <-h.look:
 			h.judge(ctx)

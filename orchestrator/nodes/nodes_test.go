@@ -436,9 +436,27 @@ func TestSeat(t *testing.T) {
 		s := newSite(t, "a", "b")
 		h, endHub := s.coordinator(1)
 		a, endA := s.node("a", "gpu", "linux")
-		b, endB := s.node("b", "linux")
 		<-a.Met()
+		type placed struct {
+			name    string
+			release func()
+		}
+		early := make(chan placed, 2)
+		for _, member := range []string{"e1", "e2"} {
+			go func() {
+				name, _, release, _ := h.Seat(t.Context(), member, []string{"linux"})
+				early <- placed{name, release}
+			}()
+		}
+		synctest.Wait()
+		b, endB := s.node("b", "linux")
 		<-b.Met()
+		one, two := <-early, <-early
+		if one.name == two.name {
+			t.Errorf("the node that was heard first, %s, gets all", one.name)
+		}
+		one.release()
+		two.release()
 		seat := func(h *Hub, member string, labels ...string) string {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
