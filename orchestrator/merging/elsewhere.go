@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/hooks/texts"
@@ -318,8 +321,16 @@ func (q *Queue) tidy(ctx context.Context, tip string) {
 	if err != nil {
 		return
 	}
+	maps.DeleteFunc(all, func(name, _ string) bool { // copies of members and what nodes begin with are no finished work
+		id := path.Base(name)
+		return id[0] < '0' || id[0] > '9'
+	})
+	merged, err := q.Repo.Merged(ctx, tip, slices.Collect(maps.Values(all)))
+	if err != nil {
+		return
+	}
 	for name, commit := range all {
-		if merged, err := q.has(ctx, tip, commit); err != nil || !merged {
+		if !merged[commit] {
 			continue
 		}
 		gone := worktree.Step{From: commit, Why: "covey: merged"}

@@ -27,17 +27,20 @@ func (t *Trees) Give(ctx context.Context, member string, last worktree.Snapshot)
 		return worktree.Snapshot{}, err
 	}
 	ref := t.copyRef(member)
-	now, err := own.Snapshot(ctx, ref)
-	if err != nil || now.Head == last.Head && t.sameTree(ctx, now.Commit, last.Commit) {
+	now, err := own.Snapshot(ctx, ref, last)
+	if err != nil || now == last {
 		return last, err
 	}
 	remote, err := t.Remote(ctx)
 	if err != nil {
 		return now, err
 	}
-	was, err := remote.At(ctx, ref)
-	if err == nil && was != now.Commit {
-		err = remote.Push(ctx, ref, worktree.Step{From: was, To: now.Commit})
+	err = remote.Push(ctx, ref, worktree.Step{From: last.Commit, To: now.Commit})
+	if errors.Is(err, worktree.ErrMoved) { // what is there is not what the copies had last
+		var was string
+		if was, err = remote.At(ctx, ref); err == nil && was != now.Commit {
+			err = remote.Push(ctx, ref, worktree.Step{From: was, To: now.Commit})
+		}
 	}
 	if err != nil {
 		return now, fmt.Errorf("push the working copy of %s: %w", member, err)

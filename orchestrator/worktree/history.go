@@ -36,6 +36,30 @@ func (r *Repo) Log(ctx context.Context, rev string, without ...string) ([]Logged
 	return list, nil
 }
 
+// Merged returns those of commits that tip contains. Commits that are not in the repository are not among them.
+func (r *Repo) Merged(ctx context.Context, tip string, commits []string) (map[string]bool, error) {
+	read := func(stdin string, args ...string) ([]string, error) {
+		out, err := r.git.run(ctx, call{args: args, dir: r.Top, stdin: []byte(stdin)})
+		return strings.Split(strings.TrimSpace(string(out)), "\n"), err
+	}
+	here, err := read(strings.Join(commits, "\n")+"\n", "cat-file", "--batch-check=%(objectname)")
+	if err != nil {
+		return nil, err
+	}
+	merged, asks := map[string]bool{}, "^"+tip+"\n"
+	for _, id := range here {
+		if id != "" && !strings.HasSuffix(id, " missing") {
+			merged[id] = true
+			asks += id + "\n"
+		}
+	}
+	without, err := read(asks, "rev-list", "--stdin")
+	for _, id := range without {
+		delete(merged, id)
+	}
+	return merged, err
+}
+
 // Headed is an entry in the log of a working copy's head.
 type Headed struct {
 	ID   string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/proc"
@@ -93,13 +94,16 @@ func (r *Remote) Refs(ctx context.Context, name string) (map[string]string, erro
 	return all, err
 }
 
+// movedSigns are what git says of a reference that is elsewhere: before a push and, if it moves meanwhile, in it.
+var movedSigns = []string{"stale info", "but expected ", "unable to resolve reference", "reference already exists"}
+
 // Push sets a reference of the remote to step.To, or removes it for an empty one, if it is still at
 // step.From. The error wraps
 // ErrMoved if it is elsewhere.
 func (r *Remote) Push(ctx context.Context, ref string, step Step) error {
 	_, err := r.run(ctx, "push", "--quiet", "--no-verify", "--no-recurse-submodules", "--no-follow-tags", "--no-signed",
 		"--force-with-lease="+ref+":"+step.From, "--", r.url, step.To+":"+ref)
-	if exitCode(err) > 0 && strings.Contains(printed(err), "stale info") {
+	if exitCode(err) > 0 && slices.ContainsFunc(movedSigns, func(s string) bool { return strings.Contains(printed(err), s) }) {
 		return fmt.Errorf("%w: %s of %s", ErrMoved, ref, r)
 	}
 	return err

@@ -11,9 +11,9 @@ type Snapshot struct {
 	Commit string `json:"commit,omitempty"` // has all files that git does not ignore; Head, if nothing is changed
 }
 
-// Snapshot brings what a clone has to a reference of the operator's repository. It changes neither files
-// nor branch of the clone. Files whose filter must not run are left out.
-func (r *Repo) Snapshot(ctx context.Context, ref string) (Snapshot, error) {
+// Snapshot brings what a clone has to a reference of the operator's repository, unless that is last. It changes
+// neither files nor branch of the clone. Files whose filter must not run are left out.
+func (r *Repo) Snapshot(ctx context.Context, ref string, last Snapshot) (Snapshot, error) {
 	r, err := r.Operation(ctx)
 	if err != nil {
 		return Snapshot{}, err
@@ -24,6 +24,11 @@ func (r *Repo) Snapshot(ctx context.Context, ref string) (Snapshot, error) {
 	state, err := r.State(ctx, "")
 	if err != nil {
 		return Snapshot{}, err
+	}
+	if state.Head.Commit == last.Head {
+		if tree, err := r.TreeOf(ctx, last.Commit); err == nil && tree == state.Tree {
+			return last, nil
+		}
 	}
 	commit, err := r.keep(ctx, state, "covey: a member's working copy", Person{})
 	if err != nil {
