@@ -44,6 +44,7 @@ type (
 		Places   int      `json:"places"`
 		Version  string   `json:"version,omitempty"`  // of covey there
 		Draining bool     `json:"draining,omitempty"` // it takes no more members
+		Trouble  string   `json:"trouble,omitempty"`  // why, unless its owner wants it
 	}
 	// MemberPlaced is written when a member gets a place on a node.
 	MemberPlaced struct {

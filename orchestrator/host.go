@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/port"
 	"github.com/coveyteam/covey/orchestrator/specs"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // HostLink is a node's connection to the host that leads the team.
@@ -62,7 +63,15 @@ type hosting struct {
 // run hosts members until ctx ends.
 func (g *hosting) run(ctx context.Context) error {
 	t := g.team
+	serving, end := context.WithCancelCause(ctx)
 	node := port.NewNode(port.NodeDeps{Link: g.link, Copies: t.copies, Warn: t.Journal.Warn, Transcript: t.o.place.Transcript,
+		Full: func(err error) bool {
+			full := state.NoRoom(err)
+			if full {
+				end(err)
+			}
+			return full
+		},
 		Used: func(member string) (past port.Spent) {
 			past.Usage, past.USD = t.Ledger.Purse(member).Total()
 			return past
@@ -77,7 +86,6 @@ func (g *hosting) run(ctx context.Context) error {
 			return s.Mate(), func() { t.crew.EndGuest(context.WithoutCancel(ctx), s) }, nil
 		}})
 	defer node.Wait()
-	serving, end := context.WithCancelCause(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer end(nil)
@@ -91,7 +99,7 @@ func (g *hosting) run(ctx context.Context) error {
 	})
 	group.Go(func() { end(g.follow(serving, node)) })
 	return g.link.Serve(serving, func(order context.Context, _, method string, in json.RawMessage) (json.RawMessage, error) {
-		return node.Order(order, ctx, in)
+		return node.Order(order, serving, in)
 	})
 }
 

@@ -71,6 +71,7 @@ func (n *teamNodes) takes(p *nodes.Profile) error {
 func (n *teamNodes) tell(now nodes.Node) {
 	n.journal.Append(events.Event{Data: events.NodeChanged{
 		Node: now.Name, State: string(now.State), Labels: now.Labels, Places: now.Places, Version: now.Version, Draining: now.Draining,
+		Trouble: now.Trouble,
 	}})
 	for _, member := range now.Was {
 		text := fmt.Sprintf("node %s is back; what %s did there after its last push is in its working copy on %[1]s, under the state folder "+

@@ -64,6 +64,86 @@ func TestFullDiskOfTheState(t *testing.T) {
 	}
 }
 
+// nodeDiskScript runs a team whose member sits on a node with a small file system of its own, which is full while the
+// member works.
+const nodeDiskScript = `mount -t tmpfs -o size=64m tmpfs state || exit 77
+until_it() { n=0; until "$@"; do n=$((n+1)); [ $n -lt 1200 ] || { echo "$*" >>hung; return; }; sleep .1; done; }
+export HOME=$PWD
+covey nats --trial --team crew --dir servers --node big >bus 2>servers.err & trial=$!
+until_it grep -q creds bus
+cat team bus >one/team.yaml
+git init -q --bare -b main origin.git; git init -q -b main one; cd one; git add .; git commit -qm files
+git remote add origin ../origin.git; git push -q origin main; cd ..
+covey node --creds servers/big.creds --trust >node.out 2>&1 & node=$!
+export COVEY_STATE_HOME=$PWD/home
+covey -C one up --trust >up.out 2>&1 & up=$!
+until_it test -e began
+head -c 100m /dev/zero >state/ballast 2>/dev/null
+touch full
+until_it grep -q 'goes on once there is room' node.out
+covey -C one nodes >nodes.out
+rm state/ballast
+wait $up; echo $? >code
+kill $node $trial; wait
+git -C origin.git log --format=%s main >merged
+`
+
+// TestFullDiskOfANode: a node whose disk is full says so on both sides and carries nobody. Its members do not fail: they
+// go on once there is room, and nothing is done twice.
+func TestFullDiskOfANode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for many seconds")
+	}
+	t.Parallel() // it waits more than it works
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "one"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		".gitconfig":    "[user]\nname = a\nemail = a@example.com\n",
+		"one/lead.yaml": "steps: [{say: Fine., times: -1}]\n",
+		"one/worker.sh": fmt.Sprintf(`id=$(grep -o '#[0-9]*' | head -n 1 | tr -d '#')
+[ "$id" ] || exit 0
+touch %[1]s/began
+until [ -e %[1]s/full ]; do sleep .1; done
+until [ -f work-$id ] && git diff --quiet HEAD work-$id; do echo $id >work-$id && git add work-$id && git commit -qm "task $id" || sleep .5; done
+covey tasks update $id --status completed
+`, dir),
+		"team": `covey: 1
+name: crew
+goal: Work.
+models: {lead: {provider: script, script: lead.yaml}}
+agents: {worker: {use: command, command: [sh, worker.sh]}}
+lead: {model: lead}
+merge: {into: main}
+nodes: {big: {}}
+teammates: {dev: {agent: worker, on: [big]}}
+tasks: [{id: a, subject: Do it, owner: dev}, {id: b, subject: Do it too, owner: dev}]
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := onSmallDisk(t, dir, nodeDiskScript)
+	show := func() string { return said("node.out") + said("up.out") + said("nodes.out") }
+	if said("code") != "0\n" {
+		t.Errorf("covey up ended with %s\n%s", said("code"), show())
+	}
+	const full = "state/nodes/crew.big is full"
+	if !strings.Contains(said("node.out"), full+"; node big goes on once there is room") || !strings.Contains(said("up.out"), full) ||
+		!strings.Contains(said("nodes.out"), full) {
+		t.Errorf("of the full disk is said\n%s", show())
+	}
+	for _, task := range []string{"Merge task 1: ", "Merge task 2: "} {
+		if strings.Count(said("merged"), task) != 1 {
+			t.Errorf("merged is\n%s\n%s", said("merged"), show())
+		}
+	}
+	if hung, err := os.ReadFile(filepath.Join(dir, "hung")); err == nil {
+		t.Errorf("it hung until %s\n%s", hung, show())
+	}
+}
+
 // onSmallDisk runs a script in dir, with file systems of its own, and gives what its
 // files hold afterwards.
 func onSmallDisk(t *testing.T, dir, script string) (said func(name string) string) {

@@ -88,12 +88,49 @@ type nodeRun struct {
 	over    <-chan struct{} // closed when it carries none any more
 }
 
-// runNode carries members until a signal.
+// runNode carries members until a signal, whenever there is room on the disk.
 func runNode(ctx context.Context, env *cli.Env, f nodeFlags) error {
-	r, err := newNodeRun(env, f)
+	for {
+		r, err := newNodeRun(env, f)
+		if err != nil {
+			return err
+		}
+		if err = r.run(ctx, f); !state.NoRoom(err) {
+			return err
+		}
+		env.Err.Printf("%v; node %s goes on once there is room\n", r.full(), r.creds.Node)
+		for room := errors.New("unknown"); room != nil; {
+			const again = 5 * time.Second
+			select {
+			case <-time.After(again):
+				room = tryRoom(r.dir)
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+// full tells whose disk is full.
+func (r *nodeRun) full() error { return fmt.Errorf("the disk of %s is full", r.dir) }
+
+// tryRoom tries whether a disk has some room.
+func tryRoom(dir string) error {
+	const some = 1 << 20
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "room")
 	if err != nil {
 		return err
 	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, some))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// run carries members until a signal or an error.
+func (r *nodeRun) run(ctx context.Context, f nodeFlags) error {
 	tell := func(err error) { r.log.Warn(err.Error()) }
 	wire, err := r.creds.Dial(tell)
 	if err != nil {
@@ -102,7 +139,7 @@ func runNode(ctx context.Context, env *cli.Env, f nodeFlags) error {
 	defer wire.Conn.Close()
 	r.link, err = nodes.NewLink(wire, nodes.LinkConfig{
 		Team: r.creds.Team, Dir: r.dir, Errors: port.Errors, OnError: tell,
-		Profile: nodes.Profile{Name: r.creds.Node, Labels: f.labels, Places: f.places, Version: env.Version},
+		Profile: nodes.Profile{Name: r.creds.Node, Labels: f.labels, Places: f.places, Version: r.env.Version},
 	})
 	if err != nil {
 		return err
@@ -122,12 +159,18 @@ func runNode(ctx context.Context, env *cli.Env, f nodeFlags) error {
 	if refused := context.Cause(linked); refused != nil {
 		return refused
 	}
+	if state.NoRoom(err) {
+		r.link.Suffer(r.full())
+	}
 	const patience = 15 * time.Second // for the last reports
 	leaving, cancel := context.WithTimeoutCause(patient, patience, errors.New("the team has not taken the last reports; they stay on the disk of this node"))
 	defer cancel()
 	left := r.link.Leave(leaving)
-	if draining.Err() == nil {
+	switch {
+	case draining.Err() == nil:
 		return err
+	case errors.Is(context.Cause(patient), errHurry):
+		return errHurry
 	}
 	return left
 }

@@ -29,6 +29,7 @@ type Profile struct {
 	Places   int      `json:"places"`
 	Version  string   `json:"version"`
 	Draining bool     `json:"draining,omitempty"` // it takes no more members
+	Trouble  string   `json:"trouble,omitempty"`  // why, unless its owner wants it
 }
 
 // LinkConfig is what a Link needs.
@@ -61,9 +62,10 @@ type Link struct {
 	acked    chan uint64   // the number of the last report that is stored
 	refused  chan error
 
-	mu    sync.Mutex
-	heard time.Time // when the coordinator has answered last; zero: never
-	met   chan struct{}
+	mu      sync.Mutex
+	heard   time.Time // when the coordinator has answered last; zero: never
+	met     chan struct{}
+	trouble string // why it cannot carry members at the moment; empty: it can
 }
 
 // mostRequests is how many requests of a node may wait at the same time, in places for members.
@@ -128,9 +130,13 @@ func (l *Link) Report(ctx context.Context, member string, body json.RawMessage) 
 		if full == nil {
 			err := l.spool.add(member, body)
 			if err == nil {
+				if told {
+					l.Suffer(nil)
+				}
 				return nil
 			}
 			if !told {
+				l.Suffer(err)
 				l.config.OnError(fmt.Errorf("a report cannot be stored, and is tried again: %w", err))
 			}
 		}
@@ -143,6 +149,16 @@ func (l *Link) Report(ctx context.Context, member string, body json.RawMessage) 
 	}
 }
 
+// Suffer tells the coordinator what keeps the node from carrying more members; nil: nothing any more.
+func (l *Link) Suffer(err error) {
+	l.mu.Lock()
+	if l.trouble = ""; err != nil {
+		l.trouble = err.Error()
+	}
+	l.mu.Unlock()
+	l.beat("")
+}
+
 // Drain tells the coordinator that the node takes no more members.
 func (l *Link) Drain() {
 	l.draining.Store(true)
@@ -150,14 +166,17 @@ func (l *Link) Drain() {
 }
 
 // Leave waits until all reports are stored and says goodbye, so that nobody waits for this node. It
-// returns early if ctx ends.
+// returns early if ctx ends, without goodbye unless the node has trouble: then reports may stay on its disk.
 func (l *Link) Leave(ctx context.Context) error {
 	const every = 20 * time.Millisecond
-	for !l.spool.empty() {
+	for waits := true; waits && !l.spool.empty(); {
 		select {
 		case <-time.After(every):
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			if l.profile().Trouble == "" {
+				return context.Cause(ctx)
+			}
+			waits = false
 		}
 	}
 	l.left.Store(true)
@@ -165,11 +184,19 @@ func (l *Link) Leave(ctx context.Context) error {
 	return nil
 }
 
+// profile describes the node as it is now.
+func (l *Link) profile() Profile {
+	p := l.config.Profile
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.Trouble = l.trouble
+	p.Draining = l.draining.Load() || p.Trouble != ""
+	return p
+}
+
 // beat gives a sign of life.
 func (l *Link) beat(method string) {
-	p := l.config.Profile
-	p.Draining = l.draining.Load()
-	body, err := json.Marshal(p)
+	body, err := json.Marshal(l.profile())
 	if err != nil {
 		l.config.OnError(err)
 		return

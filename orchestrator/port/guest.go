@@ -434,6 +434,8 @@ type NodeDeps struct {
 	Used       func(member string) Spent // over all lives
 	Transcript func(member, session string) string
 	Warn       func(format string, args ...any)
+	// Full reports whether an error is due to a full disk. Then the node ends, and its members go on.
+	Full func(error) bool
 }
 
 // NewNode returns a Node without members.
@@ -615,6 +617,10 @@ func (n *Node) seat(ctx, life context.Context, from From, o SeatOrder) error {
 	mate, closeSeat, err := n.deps.Seat(life, g)
 	if err != nil {
 		stop(nil)
+		if n.deps.Full(err) {
+			<-ctx.Done() // as when it drains
+			err = context.Cause(ctx)
+		}
 		return err
 	}
 	n.mu.Lock()
@@ -664,7 +670,7 @@ func (n *Node) ended(life context.Context, g *Guest, err error) {
 	e := Ended{Halt: errors.Is(err, teammate.ErrHalted), Rotated: g.rotated}
 	g.mu.Unlock()
 	switch {
-	case life.Err() != nil && !errors.Is(context.Cause(life), errEnded):
+	case life.Err() != nil && !errors.Is(context.Cause(life), errEnded), n.deps.Full(err):
 		return
 	case err != nil && !errors.Is(err, errEnded):
 		e.Error = err.Error()

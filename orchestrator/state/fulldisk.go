@@ -17,7 +17,7 @@ type Shortage struct{ first atomic.Pointer[error] }
 
 // Note remembers err if it is, or wraps, a full-disk error. The first one stays.
 func (s *Shortage) Note(err error) {
-	if s != nil && noRoom(err) {
+	if s != nil && NoRoom(err) {
 		s.first.CompareAndSwap(nil, &err)
 	}
 }
@@ -33,14 +33,14 @@ func (s *Shortage) Cause() error {
 	return nil
 }
 
-// noRoom reports whether an error is due to a full disk or quota.
-func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+// NoRoom reports whether an error is due to a full disk or quota.
+func NoRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // ExplainFullDisk returns what to do when a full disk ended a run: which disk it is, and that
 // nothing is lost. The original error names the file that happened to be written, such
 // as run.json, which would mislead people.
 func ExplainFullDisk(p Place, err error) error {
-	if !noRoom(err) || strings.Contains(err.Error(), "make room") {
+	if !NoRoom(err) || strings.Contains(err.Error(), "make room") {
 		return err
 	}
 	return fmt.Errorf("the disk of %s is full: %w; make room and run covey up again: tasks and mail are as they were",
@@ -50,7 +50,7 @@ func ExplainFullDisk(p Place, err error) error {
 // Explain adds the full disk to a run's error, if there was one: what the error describes
 // may have failed only because something else could not be written.
 func (s *Shortage) Explain(p Place, err error) error {
-	if err == nil || noRoom(err) || s.Cause() == nil {
+	if err == nil || NoRoom(err) || s.Cause() == nil {
 		return ExplainFullDisk(p, err)
 	}
 	return fmt.Errorf("%w; %w", err, ExplainFullDisk(p, s.Cause()))

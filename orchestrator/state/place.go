@@ -19,7 +19,7 @@ var ErrFolder = errors.New("state folder")
 // FolderError returns the error that a file or folder of the state cannot be used, with the way
 // out. ExplainFullDisk has the one of a full disk.
 func FolderError(err error) error {
-	if noRoom(err) {
+	if NoRoom(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w; mend that, or set COVEY_STATE_HOME to another folder", ErrFolder, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 )
 
 // Errors that callers distinguish; the errors that wrap them say where.
@@ -51,6 +52,12 @@ func (f *Failure) Error() string {
 		said = f.Cause.Error() + ": " + said
 	}
 	return fmt.Sprintf("git %s in %s: %s", f.Command, f.Dir, said)
+}
+
+// Is reports whether target is what git says of the disk.
+func (f *Failure) Is(target error) bool {
+	return target == syscall.ENOSPC && strings.Contains(f.Stderr, "No space left on device") ||
+		target == syscall.EDQUOT && strings.Contains(f.Stderr, "Disk quota exceeded")
 }
 
 // Unwrap returns the cause, such as the error of a context.

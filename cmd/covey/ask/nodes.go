@@ -43,6 +43,11 @@ when it is away or lost. covey node makes a host such a node.`,
 					return
 				}
 				nodeTable(list, time.Now()).Print(env.Out)
+				for _, n := range list {
+					if n.Trouble != "" {
+						env.Out.Printf("! %s: %s\n", n.Node, n.Trouble)
+					}
+				}
 			})
 		},
 	}

@@ -204,6 +204,9 @@ func nodeText(e events.NodeChanged) (string, term.Style) {
 	if e.Draining && e.State == "here" {
 		what = "takes no more members"
 	}
+	if e.Trouble != "" {
+		what += ": " + e.Trouble
+	}
 	style := term.Yellow
 	if e.State == "here" {
 		style = term.Faint
