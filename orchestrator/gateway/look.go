@@ -3,11 +3,11 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -23,7 +23,7 @@ type look struct {
 }
 
 // errTwice is the error of a request whose host may ask another model than the one that was looked at.
-var errTwice = errors.New("the request names its model twice, so the gateway of covey does not pass it on")
+var errTwice error = &agent.APIError{Type: "invalid_request", Message: "the request names its model twice, so the gateway of covey does not pass it on"}
 
 // model reads until the body names its model, which it does at its beginning.
 func (l *look) model() string {

@@ -252,9 +252,9 @@ func (d *Door) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // nobody reads it
 	}
-	_, misses := errors.AsType[*agent.APIError](err) // a recording
+	_, misses := errors.AsType[*agent.APIError](err) // a recording, or errTwice
 	_, waits := errors.AsType[*agent.LimitError](err)
-	if misses || waits || errors.Is(err, errTwice) {
+	if misses || waits {
 		d.refuse(w, q.api, err)
 		return
 	}
