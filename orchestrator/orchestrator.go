@@ -325,7 +325,10 @@ func (o *Orchestrator) clearUp() (leftovers string) {
 // to be waited for. An error of one step does not keep the others from running.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this thisRun) (Ending, error) {
 	live := view.NewLive(store.Outbox())
-	j, repairs, err := o.journalOf(ctx, store, live, this.lead)
+	j, repairs, err := state.ContinueJournal(ctx, o.place.Journal(), state.JournalOptions{
+		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: this.lead.wrap(o.opts.Overrides.JournalFile),
+		Happened: live.Apply, See: func(l events.Line) { live.Recall(l.Event()) },
+	})
 	if err != nil {
 		return Ending{}, err
 	}

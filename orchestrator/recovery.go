@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -81,40 +79,6 @@ func (o *Orchestrator) openStore(lead *coordinator) (*tasks.Store, error) {
 			" or run covey up --fresh, which forgets the earlier run and starts over", err)
 	}
 	return store, err
-}
-
-// journalOf opens the journal, passes its lines and what happens to live, and repairs what the store has
-// lost.
-//
-// Lines whose event the store does not know are what it has lost, because an older copy has
-// taken its place. They are put back before anything else changes the store, so that no new
-// event gets the number of a lost one.
-func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *view.Live, lead *coordinator) (
-	j *state.Journal, repairs []string, err error,
-) {
-	lost, err := state.NewSalvage(ctx, store)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the store: %w", err)
-	}
-	j, err = state.OpenJournal(o.place.Journal(), state.JournalOptions{
-		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: lead.wrap(o.opts.Overrides.JournalFile),
-		Happened: live.Apply,
-		See: func(l events.Line) {
-			e := l.Event()
-			live.Recall(e)
-			lost.See(e)
-		},
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if repairs, err = lost.Refill(ctx, store); err != nil {
-		return nil, nil, errors.Join(err, j.Abandon())
-	}
-	if said := j.Mended; said != "" {
-		repairs = append(repairs, said)
-	}
-	return j, repairs, nil
 }
 
 // closeStore closes the store after all its users have ended. If the last backup fails,

@@ -11,7 +11,7 @@ import (
 )
 
 // TestPageMergesForAStoppedTeam: a page merges the work of a team that has ended, as covey merge does: with its
-// gates, and if the spec is trusted.
+// gates, and if the spec is trusted. It shows what was decided, though no team tells of it.
 func TestPageMergesForAStoppedTeam(t *testing.T) {
 	r := tenTasks(t)
 	up := exec.Command("covey", "-C", r.dir, "up", "--trust")
@@ -62,4 +62,6 @@ func TestPageMergesForAStoppedTeam(t *testing.T) {
 	if got := r.covey("review", "1"); !strings.Contains(got, "merged") {
 		t.Error(got)
 	}
+	r.post("/return", url.Values{"task": {"3"}, "text": {"Keep the test."}})
+	r.follow("/task/3/events", "a person sent it back: Keep the test.")
 }

@@ -205,16 +205,18 @@ func (j *Journal) Close() error {
 func (j *Journal) Abandon() error { return j.file.Close() }
 
 // Run writes until Close, and calls the views. first becomes the run's first
-// line. Without Run, Append blocks once its queue is full.
+// line; nil: this is no run. Without Run, Append blocks once its queue is full.
 func (j *Journal) Run(first events.Data, views Views) {
 	defer close(j.done)
 	j.views = views
 	j.syncTimer = time.NewTimer(syncAfter)
 	defer j.syncTimer.Stop()
 	j.timing = true
-	begin := events.Event{Time: time.Now(), Data: first}
-	j.happened(begin)
-	j.put(nil, []events.Event{begin})
+	if first != nil {
+		begin := events.Event{Time: time.Now(), Data: first}
+		j.happened(begin)
+		j.put(nil, []events.Event{begin})
+	}
 	for {
 		select {
 		case e := <-j.events:

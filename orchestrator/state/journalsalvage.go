@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,31 +13,31 @@ import (
 	"github.com/coveyteam/covey/tasks/backup"
 )
 
-// Salvage holds the events that the journal has and the store has lost, because
+// salvage holds the events that the journal has and the store has lost, because
 // an older copy has replaced the store's file. Normally there are none, because
 // the journal follows the store.
-type Salvage struct {
+type salvage struct {
 	after  uint64 // the store's last event
 	events []tasks.Event
 }
 
-// NewSalvage makes a Salvage for a store.
-func NewSalvage(ctx context.Context, store *tasks.Store) (*Salvage, error) {
+// newSalvage makes a salvage for a store.
+func newSalvage(ctx context.Context, store *tasks.Store) (*salvage, error) {
 	last, err := store.Outbox().LastEvent(ctx)
-	return &Salvage{after: last}, err
+	return &salvage{after: last}, err
 }
 
-// See adds an event of the journal. It must be called with each event before Refill.
-func (s *Salvage) See(e events.Event) {
+// see adds an event of the journal. It must be called with each event before refill.
+func (s *salvage) see(e events.Event) {
 	if e.Store > s.after {
 		s.events = append(s.events, e.Change())
 	}
 }
 
-// Refill repeats the lost changes, and returns lines of text for people, or none
+// refill repeats the lost changes, and returns lines of text for people, or none
 // if nothing was lost. It must be called before the store changes: the ids of the
 // lost events are in the journal and must not be used again.
-func (s *Salvage) Refill(ctx context.Context, store *tasks.Store) ([]string, error) {
+func (s *salvage) refill(ctx context.Context, store *tasks.Store) ([]string, error) {
 	restored := store.Restored()
 	if restored == nil && len(s.events) == 0 {
 		return nil, nil
@@ -81,7 +82,7 @@ func givenBack(r *backup.Restoration) string {
 const mostNamed = 20
 
 // report returns lines on the changes that were repeated and those that were not.
-func (s *Salvage) report(got tasks.Refilled) []string {
+func (s *salvage) report(got tasks.Refilled) []string {
 	if len(s.events) == 0 {
 		return []string{"the journal knows of no change since: lost is at most what had no line yet"}
 	}
@@ -96,4 +97,29 @@ func (s *Salvage) report(got tasks.Refilled) []string {
 	}
 	return append(said, "lost are the answers of tool calls since then (a call that was cut off may be made twice), "+
 		"verdicts of gates (they are asked again), and which of the answers in the inbox were taken")
+}
+
+// ContinueJournal is OpenJournal for a store that may have been restored from a backup. It returns what was repaired, in words.
+// Lines whose event the store does not know are what it has lost. They are put back before anything else changes the
+// store, so that no new event gets the number of a lost one.
+func ContinueJournal(ctx context.Context, path string, o JournalOptions) (j *Journal, repairs []string, err error) {
+	lost, err := newSalvage(ctx, o.Store)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the store: %w", err)
+	}
+	see := o.See
+	o.See = func(l events.Line) {
+		see(l)
+		lost.see(l.Event())
+	}
+	if j, err = OpenJournal(path, o); err != nil {
+		return nil, nil, err
+	}
+	if repairs, err = lost.refill(ctx, o.Store); err != nil {
+		return nil, nil, errors.Join(err, j.Abandon())
+	}
+	if j.Mended != "" {
+		repairs = append(repairs, j.Mended)
+	}
+	return j, repairs, nil
 }

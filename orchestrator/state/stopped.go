@@ -1,13 +1,17 @@
 package state
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
@@ -17,7 +21,8 @@ import (
 const StoreBackups = 3
 
 // UseStopped calls use with the store of a team that does not run, and keeps the team from
-// starting until use returns. It fails with ErrRunning if the team runs, and with
+// starting until use returns. What use commits is in the journal afterwards, so that pages show it; if that
+// cannot be written, the next run tells it. It fails with ErrRunning if the team runs, and with
 // tasks.ErrNotFound if it has never run.
 func UseStopped(p Place, use func(*tasks.Store) error) (err error) {
 	if _, err := os.Stat(p.Store()); errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +38,24 @@ func UseStopped(p Place, use func(*tasks.Store) error) (err error) {
 		return fmt.Errorf("store of team %s: %w", p.Team, err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return use(store)
+	j, repairs, unwritten := ContinueJournal(context.Background(), p.Journal(), JournalOptions{
+		Team: p.Team, Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
+	})
+	if unwritten != nil {
+		return use(store)
+	}
+	for _, text := range repairs {
+		j.Warn("%s", text)
+	}
+	err = use(store)
+	j.Hurry() // nobody waits here for space on a disk
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		j.Run(nil, Views{Line: func(events.Line) {}, Stored: func(events.Line) {}, Grew: func(uint64) {}})
+	})
+	err = errors.Join(err, j.Close())
+	writing.Wait()
+	return err
 }
 
 // Remove removes the folder of a team that does not run, after last, whose error keeps it. Before
