@@ -66,6 +66,17 @@ type starterMate struct {
 // List joins words for a list in YAML or in a sentence.
 func (starter) List(words []string) string { return strings.Join(words, ", ") }
 
+// Tasks returns the gates of tasks as a list in YAML. What runs tests is also run on finished work without single changes of it.
+func (s starter) Tasks() string {
+	list := slices.Clone(s.Gates)
+	for i, command := range list {
+		if command == s.Test {
+			list[i] = "{run: " + command + ", tests: true}"
+		}
+	}
+	return s.List(list)
+}
+
 // Rule returns the permission rule that allows members to run the tests, in quotes.
 func (s starter) Rule() string { return fmt.Sprintf("%q", "Bash("+s.Test+")") }
 

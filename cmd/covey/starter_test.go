@@ -133,7 +133,7 @@ func TestPythonStarter(t *testing.T) {
 		t.Errorf("the spec lacks %q:\n%s", want, spec)
 	}
 	_, spec = start(t, testkit.Files(t, map[string]string{"setup.py": "", "t/test_a.py": "import unittest\n"}))
-	if want := "\n  task: [python3 -m unittest discover -s t]"; !strings.Contains(spec, want) {
+	if want := "\n  task: [{run: python3 -m unittest discover -s t, tests: true}]"; !strings.Contains(spec, want) {
 		t.Errorf("the spec lacks %q:\n%s", want, spec)
 	}
 }
@@ -172,8 +172,9 @@ func TestStarterWith(t *testing.T) {
 		want   string // members with their agents
 		says   string
 	}{
-		"one":       {nil, []starterAgent{"claude"}, "lead=claude builder=claude", "  # your test command, before a task is completed\n  # task: [make test]\n"},
-		"two":       {goFiles, []starterAgent{"codex", "gemini"}, "lead=codex builder=gemini", "  # before a task is completed; found by go.mod\n  task: [go test ./...]\n"},
+		"one": {nil, []starterAgent{"claude"}, "lead=claude builder=claude", "  # your test command, before a task is completed\n  # task: [make test]\n"},
+		"two": {goFiles, []starterAgent{"codex", "gemini"}, "lead=codex builder=gemini", "  # before a task is completed; found by go.mod\n" +
+			"  # tests: true tries which changes of finished work the tests do not notice\n  task: [{run: go test ./..., tests: true}]\n"},
 		"all":       {goFiles, []starterAgent{"claude", "codex", "gemini", "opencode", "copilot", "qwen"}, "lead=claude builder=codex reviewer=gemini opencode-3=opencode copilot-4=copilot qwen-5=qwen", ""},
 		"same":      {nil, []starterAgent{"qwen", "qwen", "qwen", "qwen", "qwen"}, "lead=qwen builder=qwen reviewer=qwen qwen-3=qwen qwen-4=qwen", ""},
 		"no cargo":  {map[string]string{"Cargo.toml": ""}, []starterAgent{"codex"}, "lead=codex builder=codex", "cargo is not installed"},

@@ -251,8 +251,13 @@ func (d *Merger) runner(t Trial, gates []hooks.Handler, told string) (*runner.Ru
 			ports, err := d.deps.Trees.TakePorts(in.Cwd)
 			return slices.Concat(env, ports), err
 		},
-		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return d.deps.Slots.Acquire(ctx, t.Member) },
-		Spawned:  d.deps.Spawned,
-		Box:      d.deps.Box,
+		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) {
+			if t.Part { // nobody waits for a trial
+				return d.deps.Slots.Acquire(ctx, "")
+			}
+			return d.deps.Slots.Acquire(ctx, t.Member)
+		},
+		Spawned: d.deps.Spawned,
+		Box:     d.deps.Box,
 	})
 }

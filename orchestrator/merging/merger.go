@@ -88,7 +88,8 @@ type Merger struct {
 	past   map[string]bool      // ids of merges that were over before this run
 	moves  []events.TargetMoved // in this run
 
-	hinted map[string][]string // by the id and commit of a merge with hints: the merges that it brings; only Serve uses it
+	lingers bool                // the run waits for trials of tests, and has said so; only Serve uses it
+	hinted  map[string][]string // by the id and commit of a merge with hints: the merges that it brings; only Serve uses it
 }
 
 // New returns the desk of a team. It does nothing before Open.

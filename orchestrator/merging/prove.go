@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hints"
@@ -97,6 +98,11 @@ func (d *Merger) proveOne(ctx context.Context, m tasks.Merge, gates []hooks.Hand
 	text, err := d.queue.Repo.Diff(ctx, m.From, m.Commit, worktree.DiffOptions{Small: true})
 	if err != nil {
 		return err
+	}
+	if last && !d.lingers {
+		d.lingers = true
+		d.deps.Journal.Tell(events.HeldUp{For: fmt.Sprintf("trials of tests on parts of finished work, %d minutes at most; Ctrl-C leaves them to the next run",
+			int(proofTime.Minutes()))})
 	}
 	p.Hints, err = hints.Evidence(hints.ParseDiff(string(text)), func(name string, edits []hints.Edit) (hints.Ran, error) {
 		known, ran := p.Ran[name]

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Unmerged describes unmerged work in lines for people: all of it, sorted, and as problems
+// Unmerged describes unmerged work in lines for people: all of it, and as problems
 // what should have been merged but could not be. Work that waits for a request is no
 // problem.
 func (d *Merger) Unmerged(ctx context.Context) (unmerged, problems []string) {
@@ -34,6 +34,7 @@ func (d *Merger) Unmerged(ctx context.Context) (unmerged, problems []string) {
 		return nil, problems
 	}
 	wanted := d.deps.Team().Merge.Given
+	slices.SortStableFunc(merges, func(a, b tasks.Merge) int { return tasks.CompareIDs(a.Subject(), b.Subject()) })
 	for _, m := range merges {
 		if m.State.Over() {
 			continue
@@ -53,8 +54,8 @@ func (d *Merger) Unmerged(ctx context.Context) (unmerged, problems []string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, why := range d.left {
-		line := "the work on task " + id + " is not harvested: " + why
+	for _, id := range slices.Sorted(maps.Keys(d.left)) {
+		line := "the work on task " + id + " is not harvested: " + d.left[id]
 		unmerged = append(unmerged, line)
 		if wanted {
 			problems = append(problems, line)
@@ -63,7 +64,6 @@ func (d *Merger) Unmerged(ctx context.Context) (unmerged, problems []string) {
 	if d.fault != nil {
 		problems = append(problems, "merging stopped: "+d.fault.Error())
 	}
-	slices.Sort(unmerged)
 	return unmerged, problems
 }
 

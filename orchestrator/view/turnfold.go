@@ -46,6 +46,9 @@ func (s turnFold) apply(l events.Event) bool {
 			m.works("starting "+cut(e.Program), l.Time)
 		}
 	case events.HeldUp:
+		if l.Member == "" { // it is the team's
+			return false
+		}
 		m := s.member(l.Member)
 		m.HeldUp = cut(e.For)
 		m.settle(l.Time)
