@@ -193,11 +193,16 @@ var riskyCall = func() []func() *regexp.Regexp {
 		texts.Pattern(`(?i)\b(?:md5|sha1)(?:\.new|\.Sum|\.New)?\(|createHash\(\s*['"](?:md5|sha1)|\bMD5\.|\bDES\b|MODE_ECB`),
 		texts.Pattern(`\bunsafe\s*(?:\{|fn\b|impl\b)|\bunsafe\.Pointer\(|from_utf8_unchecked|get_unchecked|transmute(?:::<|\()`),
 		texts.Pattern(`\b0o?(?:666|777)\b|os\.umask\(\s*0\s*\)|AllowAnyOrigin|Access-Control-Allow-Origin['"]?\s*[,:]\s*['"]\*|\b0\.0\.0\.0\b`),
-		texts.Pattern(`\b(?:log(?:ging|ger)?\.\w+|console\.\w+|print\w*|fmt\.Print\w*|(?:print|info|debug|warn|error|trace)(?:ln)?!)\(.*(?i)(?:\bpassword\b|\bsecret\b|api_?key|\w*token\b|credential|private_?key|session_?id|cookie|authorization)`),
 		texts.Pattern(`(?:\bre\.|RegExp|[rR]egexp?\b|Pattern|=\s*/|\(/|Regex::).*[*+]\)[*+]`),
 		texts.Pattern(`["'\x60]http://[\w-]+\.[\w.-]+`),
 	}
 }()
+
+// logs finds a secret in what is logged, and message a text without values in it, which only names one.
+var (
+	logs    = texts.Pattern(`\b(?:log(?:ging|ger)?(?:\.\w+)?|console\.\w+|print\w*|fmt\.Print\w*|(?:print|info|debug|warn|error|trace)(?:ln)?!)\(.*(?i)(?:\bpassword\b|\bsecret\b|api_?key|\w*token\b|credential|private_?key|session_?id|cookie|authorization)`)
+	message = texts.Pattern(`"[^"{$ ]* [^"{$]*"|'[^'{$ ]* [^'{$]*'`)
+)
 
 // query finds a statement of SQL, chance a number that can be guessed, and key what must not be.
 var (
@@ -215,7 +220,7 @@ func risky(w Work) []Place {
 		if comment().MatchString(text) || testsBegin(s) {
 			continue
 		}
-		if query().MatchString(text) && filled().MatchString(text) || chance().MatchString(text) && secretive().MatchString(text+s.near(-1)+s.near(-2)) ||
+		if logs().MatchString(blank(message, text)) || query().MatchString(text) && filled().MatchString(text) || chance().MatchString(text) && secretive().MatchString(text+s.near(-1)+s.near(-2)) ||
 			slices.ContainsFunc(riskyCall, func(expr func() *regexp.Regexp) bool { return expr().MatchString(text) && !local().MatchString(text) }) {
 			list = append(list, s.place())
 		}

@@ -160,7 +160,7 @@ func skippedTests(conditional bool) func(Work) []Place {
 				if where == conditional {
 					list = append(list, s.place())
 				}
-			} else if buildTag().MatchString(text) && s.file.What != Created && someSystem().MatchString(text) == conditional {
+			} else if buildTag().MatchString(text) && s.file.What != Created && hidesTest(s) && someSystem().MatchString(text) == conditional {
 				list = append(list, s.place())
 			}
 		}
@@ -213,6 +213,25 @@ var (
 	buildTag   = texts.Pattern(`^//go:build\s|^#!?\[cfg\((?:not\()?feature\b|^#!?\[cfg\(all\(test,\s*(?:not\()?feature\b`)
 	someSystem = texts.Pattern(`^//go:build (?:!?\(?!?(?:linux|darwin|windows|unix|\w*bsd|solaris|aix|js|wasm|wasip1|plan9|android|ios|amd64|arm64|386|arm|s390x|cgo|race|go1\.\d+)\)?(?:\s*(?:&&|\|\|)\s*)?)+$`)
 )
+
+// oneItem begins a condition for one item of Rust.
+var oneItem = texts.Pattern(`^#\[cfg\((?:not\()?feature\b`)
+
+// hidesTest reports whether a condition is about tests that were there before: in Rust, most are about other code.
+func hidesTest(s spot) bool {
+	if !oneItem().MatchString(s.text()) {
+		return true
+	}
+	for _, l := range s.hunk.Lines[s.i+1:] {
+		switch {
+		case testTag().MatchString(l.Text), strings.HasPrefix(l.Text, "mod test"):
+			return l.Kind == ' '
+		case !strings.HasPrefix(strings.TrimSpace(l.Text), "#["):
+			return false
+		}
+	}
+	return false
+}
 
 // testClass begins a class of tests in Python, constructor what keeps pytest from collecting it.
 var (
