@@ -98,8 +98,11 @@ func Lead(list []Hint) bool {
 // Words returns the words of the marks, each once.
 func Words(list []Hint) []string { return wordsOf(list, true) }
 
-// NoteWords returns the words of the notes, each once.
-func NoteWords(list []Hint) []string { return wordsOf(list, false) }
+// NoteWords returns the words of the notes that are no words of marks, each once.
+func NoteWords(list []Hint) []string {
+	marks := Words(list)
+	return slices.DeleteFunc(wordsOf(list, false), func(word string) bool { return slices.Contains(marks, word) })
+}
 
 func wordsOf(list []Hint, marks bool) []string {
 	var words []string

@@ -11,6 +11,7 @@ import (
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -136,7 +137,7 @@ func (r *report) lookPart(over bool) part {
 				continue
 			}
 			for _, h := range w.Hints(r.State, t) {
-				if h.Mark != mark {
+				if h.Mark != mark || !mark && h.Kind == hints.Brings { // what it brings has rows of its own
 					continue
 				}
 				text, class := h.String(), map[bool]string{true: "bad", false: "quiet"}[h.Mark]

@@ -118,8 +118,8 @@ func briefText(e events.Event) (string, term.Style) {
 	case events.TaskUnchanged:
 		return "task " + d.Task + " (" + d.Subject + ") was completed without a change: there is nothing to merge", term.Yellow
 	case events.WorkHinted:
-		if words := hints.Words(d.Hints); len(words) > 0 {
-			return tasks.Named(d.Tasks...) + " " + MarksText(words) + ": covey review shows where", term.Yellow
+		if marks := markedAt(d.Hints); len(marks) > 0 {
+			return tasks.Named(d.Tasks...) + " " + MarksText(marks), term.Yellow
 		}
 	case events.TargetMoved:
 		return d.Text, term.Yellow
@@ -144,6 +144,20 @@ func briefText(e events.Event) (string, term.Style) {
 		return text, st
 	}
 	return problemText(e)
+}
+
+// markedAt names the marks, each with its first place.
+func markedAt(list []hints.Hint) []string {
+	var marks []string
+	for _, h := range list {
+		if text := h.Word; h.Mark {
+			if len(h.Places) > 0 {
+				text += " (" + h.Places[0].At() + ")"
+			}
+			marks = append(marks, text)
+		}
+	}
+	return marks
 }
 
 // messageText describes a message; empty: the goal, which is told with the start of the team.

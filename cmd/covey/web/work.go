@@ -123,6 +123,9 @@ func (t *taskPage) show(w knownWork, done review, viewed map[string]bool) {
 	if t.Merge == nil || t.Merge.Hints == nil { // unfinished work, or nothing was found in it so far
 		t.Hints = hints.Join(w.Diff.Hints, t.Facts)
 	}
+	if len(t.Review.Brings) > 0 { // the part below the changes has what is no mark
+		t.Hints = slices.DeleteFunc(slices.Clone(t.Hints), func(h hints.Hint) bool { return !h.Mark && h.Kind == hints.Brings })
+	}
 	t.Unread = w.faults
 	t.Diff = pages.NewDiffView(w.Work, t.Hints, pages.Bounds{File: fileLines, All: pageLines})
 	t.Notes, t.Sent = done.notes, done.sent
