@@ -50,6 +50,8 @@ const toldToStop = "told to stop"
 func TeamWord(s *view.State, runs bool) (string, term.Style) {
 	run := s.Run()
 	switch {
+	case !runs && run.Merge != "" && run.ExitCode != nil && *run.ExitCode == 0: // tasks may be open
+		return "merge ended: " + run.Reason, term.Faint
 	case !runs && run.ExitCode != nil && *run.ExitCode == 0:
 		return "done: " + run.Reason, term.Green
 	case !runs && strings.HasPrefix(run.Reason, toldToStop):
