@@ -153,7 +153,6 @@ func (r *resolver) policies(extends yaml.Value[string]) (list []*policy, ok bool
 // they do not allow is a mistake of the spec, which names the lines of both. It must run when the rest
 // is resolved.
 func (r *resolver) keepTo(t *Team, s *teamSpec) {
-	t.Managed = r.opts.Managed
 	r.keepToOne(t, s, s.extends, false)
 	for _, extends := range r.managed() {
 		r.keepToOne(t, s, extends, true)

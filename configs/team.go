@@ -34,7 +34,6 @@ type Team struct {
 	Gates hooks.Settings // the section `gates`, and before it those of policies; each handler has Gate set
 	// Policies are those that the spec extends, the one that it names first.
 	Policies []Policy
-	Managed  []string // Options.Managed
 	// GatesAtOnce is how many gates, setups and merges run at once, over all teams of the user; 0:
 	// half of the cores.
 	GatesAtOnce int

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -97,7 +98,7 @@ func TestPartsAreTold(t *testing.T) {
 	addSeat(t, c, &configs.Member{Name: "lead"}).Life.Retire("it takes no turns here")
 	session, err := c.attach(t.Context(), "dev")
 	testkit.Must(t, err)
-	session.State, session.Reason = stateHalted, "it takes no turns here"
+	session.State, session.Reason = actors.StateHalted, "it takes no turns here"
 	testkit.Must(t, store.Members().Set(t.Context(), session))
 	old, err := c.newSeat(t.Context(), &c.deps.Team().Teammates[0], session)
 	testkit.Must(t, err)

@@ -77,7 +77,7 @@ func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 
 // halted handles a member that a hook has stopped permanently, also for later runs.
 func (c *Crew) halted(ctx context.Context, s *Seat, reason string) {
-	s.Member.Session.State, s.Member.Session.Reason = stateHalted, reason
+	s.Member.Session.State, s.Member.Session.Reason = actors.StateHalted, reason
 	c.logError(ctx, s, c.deps.Store.Members().Set(ctx, s.Member.Session))
 	c.leave(ctx, s, reason)
 }
@@ -128,9 +128,6 @@ func (c *Crew) release(ctx context.Context, member, reason string) ([]tasks.Task
 	}
 	return released, nil
 }
-
-// stateHalted is the actors.Member.State of a member that a hook has stopped permanently.
-const stateHalted = "halted"
 
 // logError records an error of a side effect. The event that caused it comes from a member's
 // goroutine, which cannot handle it; only notifications to others were lost.

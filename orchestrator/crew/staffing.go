@@ -198,7 +198,7 @@ func (c *Crew) newSeat(ctx context.Context, m *configs.Member, session actors.Me
 func (c *Crew) newSeatOf(ctx context.Context, m *configs.Member, session actors.Member, guest *port.Guest) (*Seat, error) {
 	s := &Seat{Member: &members.Member{Member: m, Lead: m.Name == c.deps.Team().Lead.Name, Session: session}, crew: c,
 		received: mail.Received{Member: m.Name}, guest: guest}
-	if session.State == stateHalted {
+	if session.State == actors.StateHalted {
 		s.Life.Retire(session.Reason)
 	}
 	occupant, err := c.occupy(ctx, s)

@@ -7,11 +7,8 @@ import (
 	"github.com/coveyteam/covey/tasks/store"
 )
 
-// The values of Member.State. Empty: no problem.
-const (
-	StateHalted    = "halted"    // a hook stopped the member for good
-	StateAttention = "attention" // only a person or the lead can help
-)
+// StateHalted is the Member.State of a member that a hook has stopped for good.
+const StateHalted = "halted"
 
 // Member is what the store keeps about a member between runs.
 type Member struct {
@@ -22,7 +19,7 @@ type Member struct {
 	Finished bool   `json:"finished,omitempty"` // a task of it was completed in this conversation
 	Epoch    uint64 `json:"epoch"`              // rises with every Attach; Actor.Session
 	Turn     int    `json:"turn"`               // turns begun so far
-	State    string `json:"state"`              // "", StateHalted or StateAttention
+	State    string `json:"state"`              // StateHalted, or empty: no problem
 	Reason   string `json:"reason"`             // for State, for people
 }
 
