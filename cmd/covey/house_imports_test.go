@@ -214,10 +214,11 @@ func forbidden(t *tree, f *goFile, may []string) []string {
 		if !ours || slices.Contains(may, to) || slices.Contains(may, path.Dir(to)+"/*") {
 			continue
 		}
-		out = append(out, breach(t.place(spec),
-			"%s imports %s, which is uphill (it may import: %s); declare a small "+
-				"interface in %s for what it needs, and let the orchestrator fill it",
-			f.folder(), to, orNone(may), f.folder()))
+		way := "declare a small interface in " + f.folder() + " for what it needs, and let the orchestrator fill it"
+		if f.test {
+			way = "if a test needs a whole team, give " + f.folder() + " the row {" + strconv.Quote(f.folder()) + ", wholeTeam} in testsMayImport"
+		}
+		out = append(out, breach(t.place(spec), "%s imports %s, which is uphill (it may import: %s); %s", f.folder(), to, orNone(may), way))
 	}
 	return out
 }

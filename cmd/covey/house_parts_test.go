@@ -66,7 +66,11 @@ func parts(t *tree) string {
 			if len(list) == 0 {
 				continue
 			}
-			what = "are kinds of agents (" + strings.Join(list, ", ") + ")"
+			kind := "parts of teams"
+			if path.Base(folder) == "teammate" {
+				kind = "kinds of agents"
+			}
+			what = "are " + kind + " (" + strings.Join(list, ", ") + ")"
 		}
 		what, _, _ = strings.Cut(what, ": ")
 		what, _, _ = strings.Cut(what, "; ")
