@@ -38,6 +38,10 @@ func StartTrial(ctx context.Context, dir, team string, nodes []NodeUser) (*Trial
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	// It holds keys, and may lie in a repository.
+	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil {
+		return nil, err
+	}
 	t := &Trial{Creds: filepath.Join(dir, team+".nk")}
 	if err := configureTrial(dir, team, t.Creds, nodes); err != nil {
 		return nil, err

@@ -174,7 +174,7 @@ func TestStarterWith(t *testing.T) {
 	}{
 		"one": {nil, []starterAgent{"claude"}, "lead=claude builder=claude", "  # your test command, before a task is completed\n  # task: [make test]\n"},
 		"two": {goFiles, []starterAgent{"codex", "gemini"}, "lead=codex builder=gemini", "  # before a task is completed; found by go.mod\n" +
-			"  # tests: true tries which changes of finished work the tests do not notice\n  task: [{run: go test ./..., tests: true}]\n"},
+			"  # tests: true looks for changes of finished work that the tests do not notice\n  task: [{run: go test ./..., tests: true}]\n"},
 		"all":       {goFiles, []starterAgent{"claude", "codex", "gemini", "opencode", "copilot", "qwen"}, "lead=claude builder=codex reviewer=gemini opencode-3=opencode copilot-4=copilot qwen-5=qwen", ""},
 		"same":      {nil, []starterAgent{"qwen", "qwen", "qwen", "qwen", "qwen"}, "lead=qwen builder=qwen reviewer=qwen qwen-3=qwen qwen-4=qwen", ""},
 		"no cargo":  {map[string]string{"Cargo.toml": ""}, []starterAgent{"codex"}, "lead=codex builder=codex", "cargo is not installed"},

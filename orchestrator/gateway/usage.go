@@ -19,6 +19,7 @@ type meter struct {
 	request *request
 	done    func(*request, agent.Usage)
 	over    sync.Once
+	left    int64 // bytes that are to come; negative: it is not known
 
 	size   int64
 	counts map[string]int64 // of the answer's objects of usage: the highest of each name, because they add up
@@ -29,7 +30,7 @@ type meter struct {
 
 // newMeter returns the body of an answer with its meter. done is called once, at its end.
 func newMeter(resp *http.Response, q *request, done func(*request, agent.Usage)) *meter {
-	m := &meter{ReadCloser: resp.Body, request: q, done: done, counts: map[string]int64{}}
+	m := &meter{ReadCloser: resp.Body, request: q, done: done, left: resp.ContentLength, counts: map[string]int64{}}
 	if resp.Header.Get("Content-Encoding") == "gzip" { // by a host that was not asked for it
 		r, w := io.Pipe()
 		m.packed, m.read = w, make(chan struct{})
@@ -64,7 +65,9 @@ func (m *meter) Read(p []byte) (int, error) {
 	} else {
 		m.see(p[:n])
 	}
-	if err != nil {
+	known := m.left >= 0
+	m.left -= int64(n)
+	if err != nil || known && m.left <= 0 { // else the program's next request could be counted before
 		m.end()
 	}
 	return n, err
