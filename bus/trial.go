@@ -36,7 +36,7 @@ func StartTrial(ctx context.Context, dir, team string, nodes []NodeUser) (*Trial
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the folder of the servers cannot be made: %w; name another one", err)
 	}
 	// It holds keys, and may lie in a repository.
 	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil {

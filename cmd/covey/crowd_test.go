@@ -95,33 +95,27 @@ func (h *crowdHost) completed() map[string]int {
 	return times
 }
 
-// crowdSpec is a team of members that each complete a task, which a gate judges.
-func crowdSpec(members int, servers *bus.Trial, gate string) map[string]string {
-	var spec, worker strings.Builder
-	fmt.Fprintf(&spec, `covey: 1
+// crowdFiles are the files of a team of members that each complete a task, up to so many times. keys are further
+// sections of the spec, and first are calls before the task is completed, with %d for its number.
+func crowdFiles(members int, keys, first string, times int) map[string]string {
+	var teammates, list, worker strings.Builder
+	for n := 1; n <= members; n++ {
+		fmt.Fprintf(&teammates, "  w%d: {model: worker}\n", n)
+		fmt.Fprintf(&list, "  - {id: t%[1]d, subject: Do %[1]d, owner: w%[1]d}\n", n)
+		fmt.Fprintf(&worker, "  - {when: '#%[1]d\\b', times: %[2]d, call: [%[3]s{tool: TaskUpdate, input: {taskId: \"%[1]d\", status: completed}}]}\n",
+			n, times, strings.ReplaceAll(first, "%d", fmt.Sprint(n)))
+	}
+	return map[string]string{
+		"team.yaml": `covey: 1
 name: crowd
 goal: Work.
 models:
   lead: {provider: script, script: lead.yaml}
   worker: {provider: script, script: worker.yaml}
 lead: {model: lead}
-defaults: {isolation: shared}
-gates: {task: ["sh %s"]}
-bus: {url: ["%s"], creds: "%s"}
-teammates:
-`, gate, strings.Join(servers.URL, `", "`), servers.Creds)
-	for n := 1; n <= members; n++ {
-		fmt.Fprintf(&spec, "  w%d: {model: worker}\n", n)
-	}
-	spec.WriteString("tasks:\n")
-	worker.WriteString("steps:\n")
-	for n := 1; n <= members; n++ {
-		fmt.Fprintf(&spec, "  - {id: t%[1]d, subject: Do %[1]d, owner: w%[1]d}\n", n)
-		fmt.Fprintf(&worker, "  - {when: '#%[1]d\\b', times: 2, call: [{tool: TaskUpdate, input: {taskId: \"%[1]d\", status: completed}}]}\n", n)
-	}
-	worker.WriteString("  - {say: Fine., times: -1}\n")
-	return map[string]string{
-		"team.yaml": spec.String(), "worker.yaml": worker.String(), "lead.yaml": "steps: [{say: Fine., times: -1}]\n",
+` + keys + "teammates:\n" + teammates.String() + "tasks:\n" + list.String(),
+		"worker.yaml": "steps:\n" + worker.String() + "  - {say: Fine., times: -1}\n",
+		"lead.yaml":   "steps: [{say: Fine., times: -1}]\n",
 	}
 }
 
@@ -153,7 +147,9 @@ func TestCrowdOutlivesHosts(t *testing.T) {
 		}
 	}
 	shell("git init -q -b main one && git init -q --bare origin.git")
-	for name, text := range crowdSpec(*crowd, servers, gate) {
+	keys := fmt.Sprintf("defaults: {isolation: shared}\ngates: {task: [\"sh %s\"]}\nbus: {url: [\"%s\"], creds: \"%s\"}\n",
+		gate, strings.Join(servers.URL, `", "`), servers.Creds)
+	for name, text := range crowdFiles(*crowd, keys, "", 2) {
 		write(filepath.Join(dir, "one", name), text)
 	}
 	shell("cd one && git add . && git -c user.name=a -c user.email=a@example.com commit -qm files && git remote add origin ../origin.git && " +

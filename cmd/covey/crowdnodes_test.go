@@ -89,8 +89,12 @@ func runCrowd(t *testing.T, hosts []string) (cost time.Duration, end string) {
 	}
 	lines := strings.Split(read("bus"), "\n")
 	section := lines[slices.Index(lines, "bus:"):]
-	spec, worker := crowdOfWriters(*nodeCrowd, strings.Join(section[:3], "\n"), hosts)
-	for name, text := range map[string]string{"team.yaml": spec, "worker.yaml": worker, "lead.yaml": "steps: [{say: Fine., times: -1}]\n"} {
+	keys := "merge: {into: main}\ngates: {task: [\"true\"]}\n" + strings.Join(section[:3], "\n") +
+		"\ndefaults: {isolation: worktree, permissions: {allow: [Bash]}"
+	if len(hosts) > 0 {
+		keys += ", on: [crowd]}\nnodes: {" + strings.Join(hosts, ": {labels: [crowd]}, ") + ": {labels: [crowd]}"
+	}
+	for name, text := range crowdFiles(*nodeCrowd, keys+"}\n", "{tool: Bash, input: {command: 'echo %d >work-%d'}}, ", 1) {
 		if err := os.WriteFile(filepath.Join(dir, "one", name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -112,38 +116,4 @@ func runCrowd(t *testing.T, hosts []string) (cost time.Duration, end string) {
 	end = shell(`cd one; COVEY_STATE_HOME=../up-state covey tasks list --json | grep -E '"(id|status|owner)":' | paste - - - | sort
 		git -C ../origin.git ls-tree -r --name-only main; git -C ../origin.git rev-list --merges --count main`)
 	return cost, end
-}
-
-// crowdOfWriters is the spec of a team whose members write a file each, and what they do.
-func crowdOfWriters(members int, bus string, hosts []string) (string, string) {
-	var spec, worker strings.Builder
-	spec.WriteString(`covey: 1
-name: crowd
-goal: Work.
-models:
-  lead: {provider: script, script: lead.yaml}
-  worker: {provider: script, script: worker.yaml}
-lead: {model: lead}
-merge: {into: main}
-gates: {task: ["true"]}
-` + bus + "\ndefaults: {isolation: worktree, permissions: {allow: [Bash]}")
-	if len(hosts) > 0 {
-		spec.WriteString(", on: [crowd]}\nnodes: {")
-		for _, name := range hosts {
-			fmt.Fprintf(&spec, "%s: {labels: [crowd]}, ", name)
-		}
-	}
-	spec.WriteString("}\nteammates:\n")
-	for n := 1; n <= members; n++ {
-		fmt.Fprintf(&spec, "  w%d: {model: worker}\n", n)
-	}
-	spec.WriteString("tasks:\n")
-	worker.WriteString("steps:\n")
-	for n := 1; n <= members; n++ {
-		fmt.Fprintf(&spec, "  - {id: t%[1]d, subject: Do %[1]d, owner: w%[1]d}\n", n)
-		fmt.Fprintf(&worker, "  - {when: '#%[1]d\\b', times: 1, call: [{tool: Bash, input: {command: 'echo %[1]d >work-%[1]d'}}, "+
-			"{tool: TaskUpdate, input: {taskId: \"%[1]d\", status: completed}}]}\n", n)
-	}
-	worker.WriteString("  - {say: Fine., times: -1}\n")
-	return spec.String(), worker.String()
 }

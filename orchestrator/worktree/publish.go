@@ -150,24 +150,33 @@ func (r *Repo) fetch(ctx context.Context, from *Repo, refspec string) error {
 	return err
 }
 
-// mostPacks is how many packs a repository may have before covey makes few of them: each git looks into all.
-const mostPacks = 20
+// A repository may have mostPacks packs of up to smallPack bytes before covey makes few of them: each git looks into all.
+const (
+	mostPacks = 20
+	smallPack = 32 << 20
+)
 
-// gather makes few packs of many. Git makes one of each fetch whose objects it checks, and does not tidy up for
-// covey, because that would also remove what nobody names yet. An error leaves the packs, which cost time alone.
+// gather makes few packs of many small ones. Git makes one of each fetch whose objects it checks, and does not tidy up for
+// covey, because that would also remove what nobody names yet. Large packs are the user's, and would take long. An error
+// leaves the packs, which cost time alone.
 func (r *Repo) gather(ctx context.Context) {
 	files, _ := os.ReadDir(filepath.Join(r.Common, "objects", "pack"))
+	args := []string{"repack", "-d", "-l", "-n", "-q", "--geometric=2", "--no-write-bitmap-index"}
 	packs := 0
 	for _, f := range files {
 		switch filepath.Ext(f.Name()) {
 		case ".pack":
-			packs++
+			if info, err := f.Info(); err == nil && info.Size() <= smallPack {
+				packs++
+			} else {
+				args = append(args, "--keep-pack="+f.Name())
+			}
 		case ".promisor": // in a partial clone, packs are of two kinds
 			return
 		}
 	}
 	if packs > mostPacks {
-		_, _ = r.guarded(ctx, call{args: []string{"repack", "-d", "-l", "-n", "-q", "--geometric=2", "--no-write-bitmap-index"}, limit: slow})
+		_, _ = r.guarded(ctx, call{args: args, limit: slow})
 	}
 }
 
